@@ -10,7 +10,7 @@ from typing import Any
 
 from spaniel import defaults
 from spaniel.hosts.hosts import FIRST_PAUSE
-from spaniel.hosts.limits import Limits
+from spaniel.hosts.limits import HostLimits
 from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +56,7 @@ def values() -> dict[str, Any]:
 
     return {
         **vars(defaults),
-        "patience": Limits(),
+        "patience": HostLimits(),
         "first_pause": FIRST_PAUSE,
         "message_mib": LONGEST_MESSAGE >> 20,
         "mcp_calls": MAX_CONCURRENT,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from spaniel.app.keys import BY_PATH
 from spaniel.defaults import BATCH_DELAY_SECONDS, MAX_WAIT_SECONDS
-from spaniel.hosts.limits import Limits
-from spaniel.hosts.rules import Rule
+from spaniel.hosts.limits import HostLimits
+from spaniel.hosts.rules import HostRule
 from spaniel.pipeline.profile import load
 
 HEAD = """\
@@ -58,7 +58,7 @@ def fixed(module: str, name: str, what: str, then: str) -> Row:
 
 
 def limit(name: str, what: str, then: str) -> Row:
-    return Row(what, getattr(Limits(), name), f"fixed: `hosts/limits.py: Limits.{name}`", then)
+    return Row(what, getattr(HostLimits(), name), f"fixed: `hosts/limits.py: Limits.{name}`", then)
 
 
 def one_fetch() -> list[Row]:
@@ -108,7 +108,7 @@ def one_fetch() -> list[Row]:
 
 def batch() -> list[Row]:
     return [
-        Row("between an answer of a host and the next request to it", Rule().delay, "`--delay`, `--hosts`", "the next request begins"),
+        Row("between an answer of a host and the next request to it", HostRule().delay, "`--delay`, `--hosts`", "the next request begins"),
         Row("longest `--delay`", BATCH_DELAY_SECONDS.high, "fixed: `defaults.py: BATCH_DELAY_SECONDS`", "`bad_args`"),
         setting("spaniel.batch.max_retry_after_seconds", "`Retry-After` of a host (429, 503); a page is asked for three times in all", "the host is given up"),
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
@@ -116,7 +116,7 @@ def batch() -> list[Row]:
         setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
         fixed("hosts.hosts", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
         fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
-        limit("pause", f"the pause of a host that gave no answer {Limits().failures} times in a row", "it is tried once more, then given up"),
+        limit("pause", f"the pause of a host that gave no answer {HostLimits().failures} times in a row", "it is tried once more, then given up"),
         fixed("hosts.scheduler", "LONGEST_TURN", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
         fixed("sources.walk", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
     ]  # fmt: skip

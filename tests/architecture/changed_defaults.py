@@ -98,9 +98,9 @@ def parts() -> Iterator[Place]:
     from spaniel.health.following import Ways
     from spaniel.health.ports import RunOptions
     from spaniel.hosts import Politeness
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
     from spaniel.hosts.memory import WEEK
-    from spaniel.hosts.rules import Rule
+    from spaniel.hosts.rules import HostRule
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders, RequestOptions
     from spaniel.online.canonicalizer import Canonicalizer
@@ -146,9 +146,9 @@ def parts() -> Iterator[Place]:
         (Ways().seconds, Ways().content_seconds),
         tuple(map(default, ("CHECK_TIMEOUT_SECONDS", "CHECK_CONTENT_SECONDS"))),
     )
-    yield "Rule", tuple(Rule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))
+    yield "Rule", tuple(HostRule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))
     waits = ("RETRY_AFTER_SECONDS", "CRAWL_DELAY_SECONDS", "HOST_SECONDS", "TOTAL_SECONDS")
-    yield "Limits", Limits()[2:], tuple(default(f"BATCH_{name}") for name in waits)
+    yield "Limits", HostLimits()[2:], tuple(default(f"BATCH_{name}") for name in waits)
     yield "Pace", Pace().jobs, default("BATCH_JOBS")
     taken = inspect.signature(batch).parameters
     yield (

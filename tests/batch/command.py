@@ -24,7 +24,7 @@ def command(served: Served, folder: Path, *more: str, fast: bool = True) -> list
     settings.write_text(
         f'[tools.webfetch]\ncache_dir = "{folder}/cache"\n[tools.webfetch.browser]\nenabled = false\n'
         "[tools.webfetch.security]\nallow_insecure_overrides = true\nblock_loopback = false\n"
-        f'allowed_ports = [{served.port}]\n[spaniel.archive]\navailable = ""\n'  # nobody outside is asked
+        f'allowed_ports = [{served.port}]\n[spaniel.archive]\navailable = ""\n'  # no requests outside
     )
     pace = ["--delay", "0", "--per-host", "16"] if fast else []
     fixed = ["--workers", "1", "--config", str(settings), "-o", str(folder / "out.jsonl")]

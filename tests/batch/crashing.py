@@ -17,8 +17,8 @@ NOWHERE = f"{__name__}:cannot_open"
 
 
 @asynccontextmanager
-async def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
-    async with usual(told, hosts) as fetch:
+async def open_fetcher(options: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
+    async with usual(options, hosts) as fetch:
 
         async def fetch_or_die(url: str) -> Record:
             if "/kill" in url:
@@ -31,8 +31,8 @@ async def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[F
 
 
 @asynccontextmanager
-async def cannot_open(told: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
-    if told:
+async def cannot_open(options: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
+    if options:
         os._exit(3)
-    async with usual(told, hosts) as fetch:
+    async with usual(options, hosts) as fetch:
         yield fetch

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.outputs.merge import merge, merge_captures
 from spaniel.batch.planning import WHOLE, InputShard
 from spaniel.batch.ray_workers import RayWorkers
@@ -41,7 +41,7 @@ def urls_at(served: Served, count: int) -> list[str]:
 
 def main(count: int, ways: list[str]) -> None:
     raise_loopback()
-    told = {}
+    results = {}
     with tempfile.TemporaryDirectory() as name, serving(Path(name), pause=0.005) as served:
         urls = urls_at(served, count)
         for way in ways:
@@ -51,13 +51,13 @@ def main(count: int, ways: list[str]) -> None:
             lost = fetched(way, served, folder, urls)
             found = found_in(folder) if way.startswith(PARTS) else records(folder)
             assert sorted(record["ordinal"] for record in found) == list(range(count))
-            told[way] = {
+            results[way] = {
                 "records": digest(found),
                 "captures": None if way.startswith(PARTS) else captures_digest(folder / "out.jsonl.warc.gz"),
                 "lost": lost,
                 "seconds": round(time.monotonic() - began, 1),
             }
-    print(json.dumps(told))
+    print(json.dumps(results))
 
 
 def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
@@ -78,11 +78,11 @@ def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
 
 def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], shard: InputShard = WHOLE) -> int:
     parts = str(folder / "parts") if kind == PARTS else ""
-    told = wiring(settings(served.port, folder), "web_fetch", captures=not parts)
-    crew: Workers = Processes(WHERE, told) if kind == "local" else RayWorkers(WHERE, told)
+    options = wiring(settings(served.port, folder), "web_fetch", captures=not parts)
+    crew: Workers = Processes(WHERE, options) if kind == "local" else RayWorkers(WHERE, options)
     if kind != "local":
         threading.Thread(target=kill_one, args=(served, len(served.requests()), len(urls)), daemon=True).start()
-    with Run(str(folder / "out.jsonl")) as batch:
+    with BatchRun(str(folder / "out.jsonl")) as batch:
         batch.begin(order(written(folder, urls), shard=shard, warc="" if parts else "a test", parts=parts))
         progress, whole = batch.fetch(crew, Pace(workers, 16, FAST))
     assert whole

@@ -16,12 +16,12 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ| \d\d:\d\d UTC)")  # in
 
 
 def digest(found: Iterable[dict[str, Any]]) -> str:
-    """Of records, whatever their order: every field, but for what tells the time."""
+    """Of records, whatever their order: every field, but for times."""
     return hashlib.sha256("\n".join(sorted(map(steady, found))).encode()).hexdigest()
 
 
 def steady(record: dict[str, Any]) -> str:
-    """A record without what tells the time."""
+    """A record without its times."""
     return MOMENT.sub("then", json.dumps(_timeless(record), sort_keys=True))
 
 
@@ -38,6 +38,6 @@ def captures_digest(*files: Path) -> str:
         with path.open("rb") as file:
             for record in ArchiveIterator(file):
                 if record.rec_type in ("request", "response"):
-                    told = record.rec_headers
-                    kept.append(f"{record.rec_type} {told['WARC-Target-URI']} {told['WARC-Block-Digest']}")
+                    headers = record.rec_headers
+                    kept.append(f"{record.rec_type} {headers['WARC-Target-URI']} {headers['WARC-Block-Digest']}")
     return hashlib.sha256("\n".join(sorted(kept)).encode()).hexdigest()

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 from spaniel.app.batch_wiring import wiring
 from spaniel.app.settings import Settings, from_data
 from spaniel.app.sources import ReadSource
-from spaniel.batch.local import Order, Run
+from spaniel.batch.local import BatchRun, Order
 from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Pace, Processes
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.pipeline.profile import load
 from spaniel.sources.rows import ListOptions, Problems
 from spaniel.testing.batching import WHERE
 from tests import programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FAST = Rules(Rule(1, 0.0))
+FAST = HostRules(HostRule(1, 0.0))
 
 
 class Request(NamedTuple):
@@ -67,8 +67,8 @@ def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
 def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
     security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [port]}
     table = {"cache_dir": str(folder / "cache"), "security": security, "browser": {"enabled": False}, **webfetch}
-    nobody = {"archive": {"available": ""}}  # outside is asked
-    return from_data({"tools": {"webfetch": table}, "spaniel": nobody}, "test")
+    offline = {"archive": {"available": ""}}
+    return from_data({"tools": {"webfetch": table}, "spaniel": offline}, "test")
 
 
 def order(urls: Path, **more: Any) -> Order:
@@ -87,11 +87,11 @@ def batch(
     served: Served, folder: Path, urls: Sequence[str], pace: Pace, *, resume: bool = False, **more: Any
 ) -> tuple[Progress, bool]:
     """One run in this process, with workers of its own."""
-    with Run(str(folder / "out.jsonl")) as run:
+    with BatchRun(str(folder / "out.jsonl")) as run:
         wanted = order(written(folder, urls), **more)
         run.resume(wanted) if resume else run.begin(wanted)
-        told = wiring(settings(served.port, folder), "web_fetch")
-        return run.fetch(Processes(WHERE, told), pace)
+        options = wiring(settings(served.port, folder), "web_fetch")
+        return run.fetch(Processes(WHERE, options), pace)
 
 
 def records(folder: Path, name: str = "out.jsonl") -> list[dict[str, Any]]:

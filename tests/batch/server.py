@@ -88,7 +88,7 @@ async def main() -> None:
     server = Server(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
     listening = await _listen(server)
     print(listening[0].sockets[0].getsockname()[1], flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it has gone
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until its parent has ended
     for each in listening:
         each.close()
 

@@ -14,7 +14,7 @@ from spaniel.pipeline.profile import load
 from tests.batch.harness import FAST, batch, serving
 
 
-def test_the_slowest_come_first_and_a_first_answer_alone_makes_nobody_slow() -> None:
+def test_slowest_hosts_come_first_and_need_several_answers() -> None:
     times = AnswerTimes()
     for _ in range(3):
         times.took("quick.example", 0.1)
@@ -41,14 +41,14 @@ def test_a_run_names_its_slowest_host_to_programs_and_to_people(tmp_path: Path) 
         urls = [served.url("www.a.example", f"/ok{n}") for n in range(4)]
         urls += [served.url("www.b.example", f"/slow{n}") for n in range(3)]
         progress, _ = batch(served, tmp_path, urls, Pace(1, 4, FAST))
-    told = progress.as_dict()["slowest_hosts"]
-    assert isinstance(told, list)
-    assert (told[0]["host"], told[0]["answers"]) == ("www.b.example", 4)  # with robots.txt
-    assert told[0]["mean_seconds"] > 0.7
+    slowest = progress.as_dict()["slowest_hosts"]
+    assert isinstance(slowest, list)
+    assert (slowest[0]["host"], slowest[0]["answers"]) == ("www.b.example", 4)  # with robots.txt
+    assert slowest[0]["mean_seconds"] > 0.7
     assert any("".join(parts).startswith("slowest: www.b.example") for parts in display_lines(progress))
 
 
-def test_nobody_is_called_slow_before_anybody_has_answered() -> None:
+def test_no_host_is_slow_before_the_first_answer() -> None:
     assert Progress(1, {}, lambda: 0.0).as_dict()["slowest_hosts"] == []
 
 

@@ -1,9 +1,8 @@
-"""Exactly once: a real coordinator is killed again and again, and every URL has one whole record in the end."""
+"""Exactly once: supervisors and workers are killed again and again, and every URL has one whole record in the end."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -12,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -21,7 +21,7 @@ from tests.batch import kill_scenario
 from tests.batch.command import command, environment, spaniel, urls_at
 from tests.batch.harness import Served, serving, written
 
-FORKED = multiprocessing.get_context("forkserver")  # a run is forked with its modules loaded: more kills a minute
+FORKED = kill_scenario.FORKED  # a run is forked with its modules loaded: more kills a minute
 FORKED.set_forkserver_preload([kill_scenario.__name__])
 
 
@@ -34,30 +34,59 @@ def wait_until_it_writes(is_alive: Callable[[], bool], folder: Path, rng: random
     time.sleep(rng.uniform(0, 0.2))
 
 
-def killed(folder: Path, urls: Path, rng: random.Random) -> bool:
-    """Whether a run was killed before its end."""
-    run = FORKED.Process(target=kill_scenario.run, args=(str(urls), str(folder / "out.jsonl")))
+class Kills(NamedTuple):
+    supervisors: int = 0
+    workers: int = 0
+
+
+def killed(folder: Path, urls: Path, rng: random.Random, workers: int) -> Kills:
+    """Kill single workers, then the supervisor; the run may come to its end before that."""
+    listed = folder / "workers"
+    listed.unlink(missing_ok=True)
+    run = FORKED.Process(target=kill_scenario.run, args=(str(urls), str(folder / "out.jsonl"), workers))
     run.start()
+    died = 0
+    while workers and rng.random() < 0.6:
+        wait_until_it_writes(run.is_alive, folder, rng)
+        died += kill_worker(listed, rng, workers)
     wait_until_it_writes(run.is_alive, folder, rng)
     run.kill()
     run.join()
     assert run.exitcode in (0, -signal.SIGKILL)
-    return run.exitcode != 0
+    return Kills(int(run.exitcode != 0), died)
+
+
+def kill_worker(listed: Path, rng: random.Random, workers: int) -> int:
+    """One of those that were started last; how many were killed."""
+    started = [int(line) for line in listed.read_text().split()] if listed.exists() else []
+    alive = [process for process in started[-workers:] if _lives(process)]
+    if not alive:
+        return 0
+    with suppress(ProcessLookupError):
+        os.kill(rng.choice(alive), signal.SIGKILL)
+        return 1
+    return 0
 
 
 def size(folder: Path) -> int:
-    with suppress(OSError):
-        return (folder / "out.jsonl").stat().st_size
-    return -1
+    """Of the output, and of part files that are not collected."""
+    total = 0
+    for path in (folder / "out.jsonl", *folder.glob("out.jsonl.batch/shard-*.jsonl")):
+        with suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
-def require_each_once(folder: Path, urls: Sequence[str]) -> None:
+def require_each_once(folder: Path, urls: Sequence[str]) -> list[str]:
+    """The URLs that were given up, since the worker was killed twice at them."""
     lines = (folder / "out.jsonl").read_bytes().splitlines(keepends=True)
     assert all(line.endswith(b"\n") for line in lines)
     found = {record["ordinal"]: record for record in map(json.loads, lines)}
     assert len(lines) == len(found) == len(urls)
     assert all(found[ordinal]["requested_url"] == url for ordinal, url in enumerate(urls))
-    assert all(record["extraction"]["status"] == 200 for record in found.values())
+    blamed = [record["requested_url"] for record in found.values() if record["extraction"]["status"] != 200]
+    assert all("ended, twice" in str(found[urls.index(url)]["error"]) for url in blamed)  # tried alone
+    return blamed
 
 
 def require_each_captured_once(folder: Path, urls: Sequence[str]) -> None:
@@ -68,20 +97,25 @@ def require_each_captured_once(folder: Path, urls: Sequence[str]) -> None:
     assert len(found) == 1 + len(urls)
 
 
-def torture(folder: Path, kills: int, count: int = 1500, seed: int = 7) -> int:
-    """Kill runs, each anew until it is whole, until as many have been killed. How many had written something new."""
-    rng, died, sizes = random.Random(seed), 0, set()
+def torture(folder: Path, kills: int, count: int = 1500, seed: int = 7, workers: int = 0) -> int:
+    """Kill runs, each anew until it is whole, until as many have been killed. How many had written something new.
+
+    `workers`: processes, which are killed too; 0: the worker is in the process of the supervisor.
+    """
+    rng, died, sizes = random.Random(seed), Kills(), set()
     urls = [f"http://www.site{n % 50}.example/page{n}" for n in range(count)]
     listed = written(folder, urls)
-    while died < kills:
+    while sum(died) < kills:
         for old in ("out.jsonl", "out.jsonl.warc.gz", "out.jsonl.batch/run.json", "out.jsonl.batch/journal"):
             (folder / old).unlink(missing_ok=True)
-        while killed(folder, listed, rng):
-            died += 1
+        while (found := killed(folder, listed, rng, workers)).supervisors:
+            died = Kills(died.supervisors + 1, died.workers + found.workers)
             sizes.add(size(folder))
-        require_each_once(folder, urls)
-        require_each_captured_once(folder, urls)
-        print(died, "kills", flush=True)
+        died = Kills(died.supervisors, died.workers + found.workers)
+        blamed = require_each_once(folder, urls)
+        require_each_captured_once(folder, [url for url in urls if url not in blamed])
+        print(died, len(blamed), "blamed", flush=True)
+    assert bool(workers) == bool(died.workers)
     return len(sizes)
 
 
@@ -89,7 +123,11 @@ def test_every_url_has_one_record_however_often_a_run_is_killed(tmp_path: Path) 
     assert torture(tmp_path, kills=25) > 5  # or the kills came too early to prove anything
 
 
-def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+def test_every_url_has_one_record_however_often_workers_are_killed(tmp_path: Path) -> None:
+    assert torture(tmp_path, kills=20, workers=2) > 3
+
+
+def test_command_continues_where_it_was_killed(tmp_path: Path) -> None:
     rng = random.Random(3)
     with serving(tmp_path) as served:
         urls = urls_at(served, 600)
@@ -99,14 +137,14 @@ def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
             with programs.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
                 wait_until_it_writes(lambda: run.poll() is None, tmp_path, rng)
                 run.kill()
-                _, told = run.communicate()
-            assert run.returncode in (0, -signal.SIGKILL), told
+                _, stderr = run.communicate()
+            assert run.returncode in (0, -signal.SIGKILL), stderr
         done = spaniel(served, tmp_path, "--resume", "-q")
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         require_each_once(tmp_path, urls)
 
 
-def test_workers_end_with_their_coordinator(tmp_path: Path) -> None:
+def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.5) as served:
         written(tmp_path, urls_at(served, 400))
         with programs.Popen(command(served, tmp_path, "-q"), env=environment(tmp_path)) as run:
@@ -117,7 +155,7 @@ def test_workers_end_with_their_coordinator(tmp_path: Path) -> None:
             if not any(_lives(worker) for worker in workers):
                 return
             time.sleep(0.1)
-        pytest.fail("a worker has outlived its coordinator")
+        pytest.fail("a worker has outlived its supervisor")
 
 
 def _children(parent: int, served: Served) -> list[int]:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_whoever_is_told_nothing_ends_without_a_word_when_its_input_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_process_without_a_brief_ends_silently_with_its_input(capfd: pytest.CaptureFixture[str]) -> None:
     with closing(Launched(WHERE, 1)) as launched, launched.take() as process:
         said, _ = process.communicate(timeout=60)
         assert (process.returncode, said) == (0, b"")
     assert capfd.readouterr() == ("", "")
 
 
-def test_whoever_is_one_too_many_or_was_not_taken_is_ended() -> None:
+def test_surplus_and_untaken_processes_are_ended() -> None:
     launched = Launched(WHERE, 2)
     waiting: list[subprocess.Popen[bytes]] = list(launched._waiting)
     launched.keep(1)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.outputs.stored import raw_lines
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
@@ -34,11 +34,11 @@ def found_in(folder: Path) -> list[dict[str, Any]]:
 
 def run(served: Served, folder: Path, urls: list[str], where: str = WHERE, place: str = "") -> Any:
     parts = place or str(folder / "parts")
-    with Run(str(folder / "out.jsonl")) as each:
+    with BatchRun(str(folder / "out.jsonl")) as each:
         wanted = order(written(folder, urls), parts=parts)
         each.resume(wanted)
-        told = wiring(settings(served.port, folder), "web_fetch")
-        return each.fetch(Processes(where, told), Pace(2, 8, FAST))
+        options = wiring(settings(served.port, folder), "web_fetch")
+        return each.fetch(Processes(where, options), Pace(2, 8, FAST))
 
 
 def some(served: Served) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_place_that_cannot_be_written_ends_the_run_with_the_reason(tmp_path: P
     (tmp_path / "parts").write_text("not a folder")
     with serving(tmp_path) as served, pytest.raises(SpanielError, match="cannot be written") as refused:
         run(served, tmp_path, [served.url("www.a.example", "/ok")])
-    assert (refused.value.code, refused.value.details["field"]) == ("bad_args", "--parts")  # nobody need report it
+    assert (refused.value.code, refused.value.details["field"]) == ("bad_args", "--parts")
     assert "--resume" in refused.value.message
 
 

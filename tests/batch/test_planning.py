@@ -17,7 +17,7 @@ from spaniel.batch.planning import (
     WHOLE,
     InputShard,
     ListRows,
-    Plan,
+    PlannedShards,
     domain_number,
     make_plan,
     read_shard,
@@ -49,7 +49,7 @@ def canonical(raw: str) -> str:
 
 def planned(
     raws: list[str],
-    use: Callable[[Plan, dict[int, list[tuple[Task, list[Item]]]]], None],
+    use: Callable[[PlannedShards, dict[int, list[tuple[Task, list[Item]]]]], None],
     shard: InputShard = WHOLE,
     shards: int = 3,
     *,
@@ -73,7 +73,7 @@ def planned(
 @settings(max_examples=25)
 @given(st.lists(urls, max_size=30), st.booleans())
 def test_every_url_is_planned_once_and_equal_ones_together(raws: list[str], is_spread: bool) -> None:
-    def use(plan: Plan, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
+    def use(plan: PlannedShards, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
         tasks = [each for mine in found.values() for each in mine]
         items = [item for _, mine in tasks for item in mine]
         assert sorted(item.ordinal for item in items) == list(range(len(raws)))
@@ -90,7 +90,7 @@ def test_every_url_is_planned_once_and_equal_ones_together(raws: list[str], is_s
 @settings(max_examples=25)
 @given(st.lists(urls, max_size=30))
 def test_a_host_is_in_the_shard_that_owns_it(raws: list[str]) -> None:
-    def use(_: Plan, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
+    def use(_: PlannedShards, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
         for number, tasks in found.items():
             assert {shard_of(task.host, 3) for task, _ in tasks if task.host} <= {number}
 
@@ -103,7 +103,7 @@ def test_parts_of_the_input_are_the_whole_and_share_no_host(raws: list[str], par
     ordinals: list[int] = []
     seen: list[set[str]] = []
 
-    def use(_: Plan, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
+    def use(_: PlannedShards, found: dict[int, list[tuple[Task, list[Item]]]]) -> None:
         tasks = [each for mine in found.values() for each in mine]
         ordinals.extend(item.ordinal for _, mine in tasks for item in mine)
         seen.append({task.host for task, _ in tasks if task.host})

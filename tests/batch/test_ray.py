@@ -35,9 +35,9 @@ def compared(count: int, ways: list[str], seconds: float) -> dict[str, Any]:
         pytest.skip("network namespaces are not to be had here")
     line = [sys.executable, "-W", "ignore", "-m", "tests.batch.digest_scenario", str(count), *ways]
     with tempfile.TemporaryDirectory() as short:  # the names of Ray's sockets are long enough as they are
-        told = os.environ | PATIENT | {"HOME": short, "RAY_TMPDIR": short}
+        environment = os.environ | PATIENT | {"HOME": short, "RAY_TMPDIR": short}
         done = subprocess.run(
-            [*UNSHARE, *line], cwd=ROOT, env=told, capture_output=True, text=True, timeout=seconds, check=False
+            [*UNSHARE, *line], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

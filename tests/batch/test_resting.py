@@ -1,4 +1,4 @@
-"""Rungs that wait: a fetch that waits before it asks again keeps neither its place nor its host from others."""
+"""Fallbacks that wait: a fetch that waits before a retry blocks neither its place nor its host."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.supervisor import Pace, Processes
-from spaniel.hosts.limits import Limits
+from spaniel.hosts.limits import HostLimits
 from spaniel.testing.batching import WHERE
 from tests import programs
 from tests.batch.command import command, environment
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 
-LADDER = '[[fallbacks]]\nname = "http"\n[[fallbacks]]\nname = "retry"\nafter_seconds = {}\n'
+FALLBACKS = '[[fallbacks]]\nname = "http"\n[[fallbacks]]\nname = "retry"\nafter_seconds = {}\n'
 
 
 def profile(folder: Path, seconds: int) -> str:
     path = folder / "patient.toml"
     limits = "[limits]\ntotal_seconds = 300\nmax_wait_seconds = 100\n"
-    path.write_text(f'name = "patient"\nversion = "1"\n{limits}{LADDER.format(seconds)}')
+    path.write_text(f'name = "patient"\nversion = "1"\n{limits}{FALLBACKS.format(seconds)}')
     return str(path)
 
 
 def run(served: Served, folder: Path, urls: list[str], jobs: int, seconds: int) -> Any:
-    with Run(str(folder / "out.jsonl")) as batch:
+    with BatchRun(str(folder / "out.jsonl")) as batch:
         batch.begin(order(written(folder, urls)))
-        told = wiring(settings(served.port, folder), profile(folder, seconds))
-        return batch.fetch(Processes(WHERE, told), Pace(1, jobs, FAST))
+        options = wiring(settings(served.port, folder), profile(folder, seconds))
+        return batch.fetch(Processes(WHERE, options), Pace(1, jobs, FAST))
 
 
 def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: P
     assert (whole, len(failed)) == (True, 2)
     assert between == {"www.a.example", "www.b.example"}
     assert (progress.pages, dict(progress.failed)) == (4, {"http_5xx": 1})
-    (told,) = (record["fallbacks"] for record in records(tmp_path) if record["error"])
-    assert [fallback["fallback"] for fallback in told if fallback["url"]] == ["http", "retry"]
-    assert told[1]["waited"] >= 4
+    (tried,) = (record["fallbacks"] for record in records(tmp_path) if record["error"])
+    assert [fallback["fallback"] for fallback in tried if fallback["url"]] == ["http", "retry"]
+    assert tried[1]["waited"] >= 4
 
 
 def test_all_that_rest_go_on_though_they_are_more_than_there_are_places(tmp_path: Path, monkeypatch: Any) -> None:
@@ -64,14 +64,14 @@ def test_all_that_rest_go_on_though_they_are_more_than_there_are_places(tmp_path
 def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) -> None:
     """So many in a row, whether they are of one page or of several, and one more after the pause."""
     with serving(tmp_path) as served:
-        dead = served._replace(port=1)  # nobody listens there
+        dead = served._replace(port=1)  # nothing listens there
         urls = [dead.url("dead.example", f"/ok{n}") for n in range(20)]
-        with Run(str(tmp_path / "out.jsonl")) as batch:
+        with BatchRun(str(tmp_path / "out.jsonl")) as batch:
             batch.begin(order(written(tmp_path, urls)))
             security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [1]}
-            told = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
-            pace = Pace(1, 4, FAST, Limits(failures=3, pause=0.3))
-            progress, whole = batch.fetch(Processes(WHERE, told), pace)
+            options = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
+            pace = Pace(1, 4, FAST, HostLimits(failures=3, pause=0.3))
+            progress, whole = batch.fetch(Processes(WHERE, options), pace)
     tried = [record for record in records(tmp_path) if record["fallbacks"]]
     assert (whole, progress.records) == (True, 20)
     assert 0 < len(tried) <= 4
@@ -88,6 +88,6 @@ def test_a_run_that_is_stopped_does_not_wait_for_those_who_rest(tmp_path: Path) 
                 time.sleep(0.05)
             time.sleep(1)
             batch.send_signal(signal.SIGINT)
-            _, told = batch.communicate(timeout=seconds / 2)
-    assert batch.returncode == 130, told
-    assert "0 of 1 URLs" in told
+            _, stderr = batch.communicate(timeout=seconds / 2)
+    assert batch.returncode == 130, stderr
+    assert "0 of 1 URLs" in stderr

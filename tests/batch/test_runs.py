@@ -11,13 +11,13 @@ import pytest
 
 import spaniel
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.planning import InputShard
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
 from spaniel.hosts import GIVEN_UP
-from spaniel.hosts.limits import Limits
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.limits import HostLimits
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.testing import FakeResolver
 from spaniel.testing.batching import open_fetcher
 from tests.batch import crashing
@@ -89,15 +89,15 @@ def test_the_same_records_come_from_any_number_of_workers_and_from_shards(tmp_pa
 
 def test_a_host_that_is_dead_is_given_up_and_its_pages_say_so(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        dead = served._replace(port=1)  # nobody listens there
+        dead = served._replace(port=1)  # nothing listens there
         urls = [dead.url("dead.example", f"/ok{n}") for n in range(40)]
         urls += [served.url(f"www.site{n % 3}.example", f"/ok{n}") for n in range(9)]
-        patience = Limits(failures=3, pause=0.3)
-        told = wiring(settings(served.port, tmp_path, security=_ports(served.port, 1)), "web_fetch")
-        with Run(str(tmp_path / "out.jsonl")) as run:
+        patience = HostLimits(failures=3, pause=0.3)
+        options = wiring(settings(served.port, tmp_path, security=_ports(served.port, 1)), "web_fetch")
+        with BatchRun(str(tmp_path / "out.jsonl")) as run:
             run.begin(order(written(tmp_path, urls)))
             pace = Pace(1, 4, FAST, patience)
-            progress, _ = run.fetch(Processes("spaniel.testing.batching:open_fetcher", told), pace)
+            progress, _ = run.fetch(Processes("spaniel.testing.batching:open_fetcher", options), pace)
     found = by_ordinal(tmp_path)
     assert progress.pages == 9
     errors = [found[n]["error"] for n in range(40)]
@@ -115,7 +115,7 @@ def test_a_host_that_comes_back_within_its_pause_is_fetched() -> None:
     """The breaker is closed again by one answer; what fails during the pause began before it."""
     from spaniel.hosts.limits import Breaker
 
-    breaker = Breaker(Limits(3, 30))
+    breaker = Breaker(HostLimits(3, 30))
     assert [breaker.failed("a.example", 0, led=False) for _ in range(4)] == [None, None, 30, None]
     breaker.answered("a.example", led=False)
     assert [breaker.failed("a.example", 40, led=False) for _ in range(3)] == [None, None, 30]
@@ -123,10 +123,10 @@ def test_a_host_that_comes_back_within_its_pause_is_fetched() -> None:
 
 
 def crashing_run(served: Served, folder: Path, urls: list[str], where: str = crashing.WHERE) -> tuple[Any, bool]:
-    told = wiring(settings(served.port, folder), "web_fetch")
-    with Run(str(folder / "out.jsonl")) as run:
+    options = wiring(settings(served.port, folder), "web_fetch")
+    with BatchRun(str(folder / "out.jsonl")) as run:
         run.begin(order(written(folder, urls)))
-        return run.fetch(Processes(where, told), Pace(2, 8, FAST))
+        return run.fetch(Processes(where, options), Pace(2, 8, FAST))
 
 
 def test_a_worker_that_dies_is_replaced_and_only_the_page_that_killed_it_is_lost(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ async def test_names_are_looked_up_once_in_a_while(tmp_path: Path) -> None:
             urls,
             settings=settings(served.port, tmp_path),
             delay=0,
-            fetcher=lambda told, hosts: batching.open_fetcher(told, hosts, resolver),
+            fetcher=lambda options, hosts: batching.open_fetcher(options, hosts, resolver),
         )
         assert len([record async for record in stream]) == 20
     assert sorted(resolver.asked) == ["www.site0.example", "www.site1.example"]
@@ -196,7 +196,7 @@ def test_a_slow_host_does_not_stall_the_rest(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         urls = [served.url("slow.example", f"/slow{n}") for n in range(3)]
         urls += [served.url(f"www.site{n % 10}.example", f"/ok{n}") for n in range(40)]
-        batch(served, tmp_path, urls, Pace(1, 2, Rules(Rule(1, 0.0))))
+        batch(served, tmp_path, urls, Pace(1, 2, HostRules(HostRule(1, 0.0))))
         others = max(request.gone for request in served.requests() if request.host != "slow.example")
         slow = max(request.gone for request in served.requests() if request.host == "slow.example")
     assert others < slow
@@ -219,15 +219,15 @@ def test_a_bug_in_the_supervisor_ends_the_run_and_does_not_hang_it(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("urls", "jobs", "told"),
+    ("urls", "jobs", "message"),
     [
         ("https://a.example/", 1, "urls: is one text"),
         ([b"https://a.example/"], 1, "urls\\[0\\]: is of type bytes"),
         (["https://a.example/"], 0, "jobs: must be 1 to 512"),
     ],
 )
-async def test_a_call_that_cannot_be_meant_is_refused(urls: Any, jobs: int, told: str) -> None:
+async def test_call_with_bad_arguments_is_refused(urls: Any, jobs: int, message: str) -> None:
     """Letter by letter, a URL would be as many pages that fail; and without places a run would never end."""
     async with asyncio.timeout(30):
-        with pytest.raises(SpanielError, match=told):
+        with pytest.raises(SpanielError, match=message):
             _ = [record async for record in spaniel.batch(urls, jobs=jobs)]

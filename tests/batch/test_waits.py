@@ -357,7 +357,7 @@ def through_proxies(folder: Path, monkeypatch: pytest.MonkeyPatch, http: str, ht
 async def test_host_without_https_is_asked_over_http(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, closed_port: int
 ) -> None:
-    """Whoever gave HTTP gets the page, at once and not from an archive; whoever gave HTTPS does not get it."""
+    """An item with HTTP gets the page, at once and not from an archive; one with HTTPS does not."""
     clock = FakeClock()
     async with Forward({"/a": PAGE, "/b": PAGE, "/robots.txt": text("")}) as way:
         given = through_proxies(tmp_path, monkeypatch, way.url("", "127.0.0.1"), f"http://127.0.0.1:{closed_port}")

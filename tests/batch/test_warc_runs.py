@@ -27,14 +27,14 @@ from tests.batch.outputs.test_warc import PAGE, check
 
 def found_in(*paths: Path | str) -> list[tuple[str, str, dict[str, str], Any, bytes]]:
     """Kind, URL, WARC headers, HTTP headers, content."""
-    told = []
+    found = []
     for path in paths:
         with Path(path).open("rb") as file:
             for record in ArchiveIterator(file):
                 headers = dict(record.rec_headers.headers)
                 body = record.content_stream().read()
-                told.append((record.rec_type, headers.get("WARC-Target-URI", ""), headers, record.http_headers, body))
-    return told
+                found.append((record.rec_type, headers.get("WARC-Target-URI", ""), headers, record.http_headers, body))
+    return found
 
 
 def test_every_hop_of_every_page_is_kept_as_it_was(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def _require_request_as_it_was_sent(found: list[Any], echoed: bytes, url: str) -
     assert [f"{sent.protocol} {sent.statusline}", *(f"{name}: {value}" for name, value in sent.headers)] == seen[:-2]
 
 
-def test_nothing_is_kept_where_nobody_asked(tmp_path: Path) -> None:
+def test_nothing_is_captured_without_warc(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 4))
         assert spaniel(served, tmp_path, "-q").returncode == 0

@@ -16,8 +16,8 @@ def weigh(work: str, *arguments: object) -> tuple[Any, int]:
     command = [sys.executable, "-m", "tests.batch.weigh", work, *map(str, arguments)]
     done = programs.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    return told["result"], told["grew"]
+    result = json.loads(done.stdout)
+    return result["result"], result["grew"]
 
 
 def main(work: str, *arguments: str) -> None:

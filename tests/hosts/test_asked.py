@@ -1,17 +1,17 @@
-"""What a host asked for: how it is told, how long it is heeded, when it is over."""
+"""What a host asked for: how it is reported, how long it holds, when it is over."""
 
 from __future__ import annotations
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Asked, Hosts, Politeness
+from spaniel.hosts import AskedToWait, Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 
 HOST = "site.example"
 WEEK = 7 * 86_400
-HEEDING = Politeness(respect_delays=True, longest_wait=30.0)
+RESPECTFUL = Politeness(respect_delays=True, longest_wait=30.0)
 
 
 @pytest.mark.req("FG-22")
@@ -24,7 +24,7 @@ HEEDING = Politeness(respect_delays=True, longest_wait=30.0)
     ],
 )
 def test_a_refusal_says_what_the_host_said_and_when_it_may_be_asked(status: int, code: Code, text: str) -> None:
-    refusal = Asked(status, 1.2).refusal()
+    refusal = AskedToWait(status, 1.2).refusal()
     assert refusal.code is code
     assert refusal.details == {
         "status": status,
@@ -41,25 +41,25 @@ async def test_a_wish_is_waited_for_up_to_a_length_and_refused_beyond(seconds: s
     hosts, deadline = Hosts(clock), Deadline(60)
     hosts.answered(HOST, 503, {"retry-after": seconds})
     if waits:
-        await hosts.wait(HOST, deadline, HEEDING)
+        await hosts.wait(HOST, deadline, RESPECTFUL)
         assert (clock.slept, deadline.phase) == ([30.0], "queue")
         assert hosts.asked(HOST) is None
-        await hosts.wait(HOST, deadline, HEEDING)
+        await hosts.wait(HOST, deadline, RESPECTFUL)
         assert clock.slept == [30.0]
     else:
         with pytest.raises(SpanielError) as refused:
-            await hosts.wait(HOST, deadline, HEEDING)
+            await hosts.wait(HOST, deadline, RESPECTFUL)
         assert (refused.value.code, clock.slept) == (Code.HTTP_5XX, [])
 
 
-async def test_nobody_waits_longer_than_there_is_time() -> None:
+async def test_no_wait_is_longer_than_the_deadline() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
     hosts.answered(HOST, 429, {"retry-after": "20"})
     with pytest.raises(SpanielError):
-        await hosts.wait(HOST, Deadline(10), HEEDING)
-    await hosts.wait(HOST, Deadline(10), Politeness())  # who does not heed it does not wait
-    await hosts.wait("other.example", Deadline(10), HEEDING)
+        await hosts.wait(HOST, Deadline(10), RESPECTFUL)
+    await hosts.wait(HOST, Deadline(10), Politeness())  # which does not respect delays
+    await hosts.wait("other.example", Deadline(10), RESPECTFUL)
     assert clock.slept == []
 
 
@@ -70,11 +70,11 @@ async def test_a_wish_is_over_when_its_time_is() -> None:
     assert hosts.asked(HOST) is None
     hosts.answered(HOST, 429, {"retry-after": "20"})
     clock.advance(15)
-    assert hosts.asked(HOST) == Asked(429, 5.0)
+    assert hosts.asked(HOST) == AskedToWait(429, 5.0)
     hosts.answered(HOST, 503, {"retry-after": "5"})  # no longer than what is left
-    assert hosts.asked(HOST) == Asked(429, 5.0)
+    assert hosts.asked(HOST) == AskedToWait(429, 5.0)
     hosts.answered(HOST, 503, {"retry-after": "6"})
-    assert hosts.asked(HOST) == Asked(503, 6.0)
+    assert hosts.asked(HOST) == AskedToWait(503, 6.0)
     clock.advance(6)
     assert hosts.asked(HOST) is None
 
@@ -89,5 +89,5 @@ def test_https_is_tried_again_after_a_week() -> None:
     assert not hosts.is_http_only(HOST)
 
 
-def test_so_fetches_behave_where_nobody_says_otherwise() -> None:
+def test_default_politeness() -> None:
     assert Politeness() == Politeness(16, 0.0, respect_delays=False, longest_wait=60.0, waits_count=True)

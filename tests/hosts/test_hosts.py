@@ -6,13 +6,18 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts import hosts as module
+from spaniel.hosts.hosts import HostState
+from spaniel.hosts.limits import HostLimits
 from spaniel.hosts.retry_after import LONGEST, seconds_until
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from tests.hosts.virtual import wait_of
@@ -43,7 +48,7 @@ async def test_no_more_are_at_a_host_than_its_manners_say_and_they_go_in_as_they
     assert (most, order) == (3, list(range(20)))
 
 
-async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_is_not_held_up() -> None:
+async def test_exclusive_turn_waits_for_others_at_its_host_only() -> None:
     hosts = Hosts(FakeClock())
     crowd = [hosts.turn(HOST, Deadline(60), Politeness()) for _ in range(2)]
     for turn in crowd:
@@ -55,7 +60,7 @@ async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_i
     await crowd[0].__aexit__()
     await asyncio.sleep(0)
     assert not alone.done()
-    assert not behind.done()  # there would be room for this one, but it came later
+    assert not behind.done()  # there is a place for this one, but it came later
     async with hosts.turn("other.example", Deadline(60), Politeness(at_once=1)):
         pass
     await crowd[1].__aexit__()
@@ -63,12 +68,12 @@ async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_i
     await asyncio.wait_for(behind, 30)  # which has nothing against company
 
 
-def test_without_a_word_of_the_profile_sixteen_are_there_at_once_and_nobody_waits() -> None:
+def test_default_is_sixteen_at_once_without_delays() -> None:
     assert Politeness() == Politeness(at_once=16, delay_seconds=0.0, respect_delays=False)
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "as its place comes"])
-async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
+async def test_cancelled_turn_leaves_no_place_taken(moment: str) -> None:
     hosts, politeness = Hosts(FakeClock()), Politeness(at_once=1)
     first = hosts.turn(HOST, Deadline(60), politeness)
     await first.__aenter__()
@@ -94,7 +99,7 @@ async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
 
 
 async def test_all_who_are_cancelled_at_one_moment_are_cancelled_and_nothing_else() -> None:
-    """Whoever is inside leaves first and lets in those who wait, who are cancelled too and have not heard of it yet."""
+    """The one inside leaves first and lets in waiters that are cancelled too, but do not know it yet."""
     hosts = Hosts(FakeClock())
 
     async def visit() -> None:
@@ -111,12 +116,12 @@ async def test_all_who_are_cancelled_at_one_moment_are_cancelled_and_nothing_els
         pass
 
 
-async def test_whoever_gives_up_is_not_waited_behind() -> None:
+async def test_cancelled_waiter_does_not_block_the_next() -> None:
     hosts = Hosts(FakeClock())
     await hosts.turn(HOST, Deadline(60), Politeness(at_once=2)).__aenter__()
     gone = hosts.turn(HOST, Deadline(60), Politeness(at_once=1)).__aenter__()
     gone.send(None)  # it waits ...
-    gone.close()  # ... and is dropped, as a task is that nobody holds
+    gone.close()  # ... and is dropped, as a task without references
     for at_once in (2, 3):
         coming = hosts.turn(HOST, Deadline(60), Politeness(at_once=at_once)).__aenter__()
         with pytest.raises(StopIteration):
@@ -147,7 +152,7 @@ async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
     politeness = Politeness(at_once=8, delay_seconds=1.5)
     began = [await begin(hosts, clock, politeness) - start for _ in range(4)]
     assert began == [0.0, 1.5, 3.0, 4.5]
-    assert await begin(hosts, clock, politeness, "other.example") - start == 4.5  # nobody was there before
+    assert await begin(hosts, clock, politeness, "other.example") - start == 4.5  # no request before
     early = FakeClock()
     early._steady = 0.0  # of a machine that has just been switched on
     assert await begin(Hosts(early), early, politeness) == 0.0
@@ -182,7 +187,7 @@ async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
 
 
 @pytest.mark.req("FG-22")
-async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_those_who_heed_it() -> None:
+async def test_retry_after_is_remembered_and_waited_for_where_respected() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
     patient, hasty = Politeness(respect_delays=True), Politeness()
@@ -228,7 +233,7 @@ def test_a_host_without_https_is_remembered() -> None:
 
 
 async def test_a_million_hosts_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of whom nothing is known go first, whoever is there stays, and no number of them is too many."""
+    """Those of whom nothing is known go first, busy hosts stay, and no number of them is too many."""
     monkeypatch.setattr(module, "MOST_KNOWN", 100)
     clock = FakeClock()
     hosts = Hosts(clock)
@@ -303,3 +308,34 @@ def test_both_forms_of_retry_after_are_read(value: str | None, seconds: float | 
 def test_no_retry_after_breaks_anything(value: str) -> None:
     found = seconds_until(value, NOW)
     assert found is None or 0 <= found <= LONGEST
+
+
+async def test_state_of_a_host_is_handed_over_to_its_new_owner() -> None:
+    """Times of two processes differ, so they are passed on relative to now."""
+    clock, later = FakeClock(), FakeClock()
+    later.advance(5000)
+    rules, limits = HostRules(HostRule(1, 10.0)), HostLimits()
+    before, after = Hosts(clock, rules=rules, limits=limits), Hosts(later, rules=rules, limits=limits)
+    async with before.turn("spaced.example", Deadline(60)):
+        clock.advance(1)
+    before.asked_to_wait("https://busy.example", 429, 30.0)
+    before.set_crawl_delay("slow.example", 20.0)
+    for _ in range(4):
+        before.unanswered("failing.example", SpanielError(Code.NETWORK, host="failing.example", error="reset"))
+    before.give_up("dead.example", SpanielError(Code.NETWORK, host="dead.example", error="gone"))
+    before.set_crawl_delay("other.example", 20.0)
+    clock.advance(2)
+    data = msgspec.msgpack.encode(before.hand_over(lambda host: host != "other.example"))
+    for state in msgspec.msgpack.decode(data):
+        after.take_over(HostState(*state))
+    now = later.monotonic()
+    assert after.ready_at("spaced.example") - now == pytest.approx(8)
+    assert after.ready_at("busy.example") - now == pytest.approx(28)
+    assert (after.crawl_delay("slow.example"), after.crawl_delay("other.example")) == (20.0, 0.0)
+    refused = after.given_up("dead.example")
+    assert refused is not None
+    assert refused.details["error"] == "gone"
+    after.unanswered("failing.example", SpanielError(Code.NETWORK, host="failing.example", error="reset"))
+    assert after.ready_at("failing.example") - now == pytest.approx(limits.pause)  # the fifth in a row
+    assert before.hand_over(lambda host: host != "other.example") == []
+    assert before.given_up("dead.example") is None

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
 from spaniel.hosts import hosts as module
-from spaniel.hosts.limits import GIVEN_UP, Limits
+from spaniel.hosts.limits import GIVEN_UP, HostLimits
 from spaniel.hosts.memory import Memory
-from spaniel.hosts.rules import Rule, Rules, read_rules
+from spaniel.hosts.rules import HostRule, HostRules, read_rules
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from tests.hosts.virtual import VirtualClock, wait_of
@@ -25,9 +25,11 @@ ORIGIN = f"https://{HOST}"
 BROKEN = SpanielError(Code.NETWORK, host=HOST, error="reset")
 
 
-def hosts_of(rule: Rule, limits: Limits | None = None, clock: FakeClock | None = None) -> tuple[Hosts, FakeClock]:
+def hosts_of(
+    rule: HostRule, limits: HostLimits | None = None, clock: FakeClock | None = None
+) -> tuple[Hosts, FakeClock]:
     clock = clock or FakeClock()
-    return Hosts(clock, rules=Rules(rule), limits=limits or Limits()), clock
+    return Hosts(clock, rules=HostRules(rule), limits=limits or HostLimits()), clock
 
 
 @given(
@@ -54,7 +56,7 @@ def test_never_more_at_once_and_never_without_the_pause(
             spans.append((began, clock.passed))
 
     async def all_of_them() -> None:
-        hosts, _ = hosts_of(Rule(per_host, delay), clock=clock)
+        hosts, _ = hosts_of(HostRule(per_host, delay), clock=clock)
         at, waits = 0.0, list[Awaitable[None]]()
         for pause, takes in requests:
             at += pause
@@ -71,7 +73,7 @@ def test_never_more_at_once_and_never_without_the_pause(
 
 async def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> None:
     clock, order = VirtualClock(), list[int]()
-    hosts, _ = hosts_of(Rule(1, 1.0), clock=clock)
+    hosts, _ = hosts_of(HostRule(1, 1.0), clock=clock)
 
     async def request(number: int) -> None:
         async with hosts.turn(HOST, Deadline(1e9)):
@@ -84,7 +86,7 @@ async def test_turns_are_given_in_the_order_in_which_they_were_asked_for() -> No
 
 @pytest.mark.req("FG-22")
 def test_retry_after_is_waited_for_and_without_it_the_pause_doubles() -> None:
-    hosts, clock = hosts_of(Rule(1, 0.0))
+    hosts, clock = hosts_of(HostRule(1, 0.0))
     hosts.answered(ORIGIN, 429, {"retry-after": "30"})
     assert wait_of(hosts, ORIGIN) == 30.0
     assert hosts.reason(HOST) == "answered 429"
@@ -101,7 +103,7 @@ def test_retry_after_is_waited_for_and_without_it_the_pause_doubles() -> None:
 
 @pytest.mark.req("FG-22")
 def test_what_one_port_asked_for_is_not_waited_for_at_another() -> None:
-    hosts, _ = hosts_of(Rule(1, 0.0))
+    hosts, _ = hosts_of(HostRule(1, 0.0))
     hosts.answered(f"{ORIGIN}:8443", 429, {"retry-after": "30"})
     assert [wait_of(hosts, where) for where in (f"{ORIGIN}:8443", ORIGIN, HOST)] == [30.0, 0.0, 30.0]
 
@@ -109,7 +111,7 @@ def test_what_one_port_asked_for_is_not_waited_for_at_another() -> None:
 @pytest.mark.req("FG-46")
 @pytest.mark.parametrize(("seconds", "given_up"), [("600", False), ("601", True)])
 def test_host_that_asks_for_too_long_a_wait_is_given_up(seconds: str, given_up: bool) -> None:
-    hosts, _ = hosts_of(Rule())
+    hosts, _ = hosts_of(HostRule())
     seen: list[str] = []
     hosts.on_give_up(lambda host, _: seen.append(host))
     hosts.answered(ORIGIN, 429, {"retry-after": seconds})
@@ -121,7 +123,7 @@ def test_host_that_asks_for_too_long_a_wait_is_given_up(seconds: str, given_up: 
 
 @pytest.mark.req("FG-46")
 def test_host_that_only_asks_for_time_is_given_up_and_requests_under_way_together_count_once() -> None:
-    hosts, clock = hosts_of(Rule(4, 0.0))
+    hosts, clock = hosts_of(HostRule(4, 0.0))
     for _ in range(6):
         for _ in range(4):
             hosts.answered(ORIGIN, 429, {"retry-after": "9"})
@@ -134,7 +136,7 @@ def test_host_that_only_asks_for_time_is_given_up_and_requests_under_way_togethe
 
 @pytest.mark.req("FG-46")
 def test_another_sites_redirect_closes_a_host_for_no_others() -> None:
-    hosts, clock = hosts_of(Rule(1, 0.0))
+    hosts, clock = hosts_of(HostRule(1, 0.0))
     hosts.answered(ORIGIN, 429, {"retry-after": "86400"}, led=True)
     assert wait_of(hosts, ORIGIN) == 300.0
     for _ in range(20):
@@ -146,7 +148,7 @@ def test_another_sites_redirect_closes_a_host_for_no_others() -> None:
 
 @pytest.mark.req("FG-46")
 def test_host_that_cannot_be_reached_is_paused_and_then_given_up() -> None:
-    hosts, clock = hosts_of(Rule(1, 0.0), Limits(failures=3, pause=30.0))
+    hosts, clock = hosts_of(HostRule(1, 0.0), HostLimits(failures=3, pause=30.0))
     for _ in range(2):
         hosts.unanswered(ORIGIN, BROKEN)
     hosts.answered(ORIGIN, 404, {})  # an answer: it begins anew
@@ -165,7 +167,7 @@ def test_host_that_cannot_be_reached_is_paused_and_then_given_up() -> None:
 @pytest.mark.req("FG-46")
 async def test_crawl_delay_means_one_at_a_time_or_giving_up() -> None:
     clock = VirtualClock()
-    hosts, _ = hosts_of(Rule(4, 0.0), clock=clock)
+    hosts, _ = hosts_of(HostRule(4, 0.0), clock=clock)
     hosts.set_crawl_delay(HOST, 10.0)
     began: list[float] = []
 
@@ -188,7 +190,7 @@ async def test_crawl_delay_means_one_at_a_time_or_giving_up() -> None:
 @pytest.mark.parametrize("how", ["given up", "closed"])
 async def test_requests_that_wait_are_refused_when_their_host_is_given_up(how: str) -> None:
     clock = VirtualClock()
-    hosts, _ = hosts_of(Rule(1, 1000.0), clock=clock)
+    hosts, _ = hosts_of(HostRule(1, 1000.0), clock=clock)
     why = SpanielError(Code.TIMEOUT, reason="enough")
 
     async def request(*, led: bool = False) -> str:
@@ -237,7 +239,7 @@ class Owner:
 
 async def test_host_of_another_worker_is_asked_with_a_turn_of_its_owner() -> None:
     owner, clock = Owner(), FakeClock()
-    hosts = Hosts(clock, rules=Rules(), limits=Limits(), foreign=owner)
+    hosts = Hosts(clock, rules=HostRules(), limits=HostLimits(), foreign=owner)
     async with hosts.turn("https://mine.example", Deadline(60)):
         assert owner.said == []
     turn = hosts.turn(ORIGIN, Deadline(60), led=True)
@@ -260,7 +262,7 @@ async def test_host_of_another_worker_is_asked_with_a_turn_of_its_owner() -> Non
 
 def test_what_is_learnt_of_another_workers_host_goes_to_its_owner() -> None:
     owner, clock = Owner(), FakeClock()
-    hosts = Hosts(clock, rules=Rules(), limits=Limits(), foreign=owner)
+    hosts = Hosts(clock, rules=HostRules(), limits=HostLimits(), foreign=owner)
     hosts.answered(ORIGIN, 429, {"retry-after": "20"}, led=True)
     hosts.unanswered(ORIGIN, BROKEN, led=True)
     hosts.set_crawl_delay(HOST, 3.0)
@@ -277,7 +279,7 @@ def test_what_is_learnt_of_another_workers_host_goes_to_its_owner() -> None:
 
 def test_hosts_that_were_left_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_KNOWN", 50)
-    hosts, clock = hosts_of(Rule(), Limits(retry_after=5.0))
+    hosts, clock = hosts_of(HostRule(), HostLimits(retry_after=5.0))
     for number in range(300):
         hosts.answered(f"https://{number}.example", 429, {"retry-after": "6"})
         clock.advance(1.0)
@@ -286,10 +288,10 @@ def test_hosts_that_were_left_long_ago_are_forgotten(monkeypatch: pytest.MonkeyP
 
 
 def test_the_longest_domain_of_the_file_decides() -> None:
-    rules = Rules(Rule(), {"example.com": Rule(2, 3.0), "api.example.com": Rule(8, 0.0)})
-    assert rules.of("www.example.com") == Rule(2, 3.0)
-    assert rules.of("v1.api.example.com") == Rule(8, 0.0)
-    assert rules.of("notexample.com") == Rule()
+    rules = HostRules(HostRule(), {"example.com": HostRule(2, 3.0), "api.example.com": HostRule(8, 0.0)})
+    assert rules.of("www.example.com") == HostRule(2, 3.0)
+    assert rules.of("v1.api.example.com") == HostRule(8, 0.0)
+    assert rules.of("notexample.com") == HostRule()
     hosts = Hosts(FakeClock(), rules=rules)
     assert [hosts.places(host) for host in ("www.example.com", "api.example.com")] == [2, 8]
 
@@ -312,11 +314,11 @@ def test_wrong_hosts_file_is_refused_with_the_reason(
     path = tmp_path_factory.mktemp("hosts") / "hosts.toml"
     path.write_text(text)
     with pytest.raises(SpanielError, match=reason):
-        read_rules(Rule(), str(path))
+        read_rules(HostRule(), str(path))
 
 
 def test_unknown_host_has_its_places_and_no_reason_to_wait() -> None:
-    hosts, _ = hosts_of(Rule(3, 0.0))
+    hosts, _ = hosts_of(HostRule(3, 0.0))
     assert (hosts.places("new.example"), hosts.reason("new.example")) == (3, "")
     without_rules = Hosts(FakeClock())
     wanted = module.Politeness(at_once=5, respect_delays=True)
@@ -327,7 +329,7 @@ def test_unknown_host_has_its_places_and_no_reason_to_wait() -> None:
 
 
 def test_waits_of_a_hosts_many_origins_are_bounded_and_the_longest_stay() -> None:
-    hosts, _ = hosts_of(Rule(1, 0.0))
+    hosts, _ = hosts_of(HostRule(1, 0.0))
     for port in range(1, module.MOST_ORIGINS + 2):
         hosts.answered(f"https://{HOST}:{port}", 429, {"retry-after": str(100 + port)})
     hosts.answered(f"https://{HOST}:9", 429, {"retry-after": "1"})  # less than it has asked for
@@ -352,7 +354,7 @@ async def test_host_of_another_worker_that_was_given_up_is_not_asked() -> None:
         def report(self, kind: str, host: str, *values: object) -> None:
             raise AssertionError(f"{kind} {host} {values}")
 
-    hosts = Hosts(FakeClock(), rules=Rules(Rule(1, 0.0)), limits=Limits(), foreign=Owner())
+    hosts = Hosts(FakeClock(), rules=HostRules(HostRule(1, 0.0)), limits=HostLimits(), foreign=Owner())
     hosts.give_up(HOST, BROKEN)
     with pytest.raises(SpanielError) as caught:
         async with hosts.turn(ORIGIN, Deadline(5)):
@@ -363,7 +365,7 @@ async def test_host_of_another_worker_that_was_given_up_is_not_asked() -> None:
 async def test_earlier_moment_replaces_a_later_one() -> None:
     """Two waiters at one host: for what one port asked for, and then for another port that asked for less."""
     clock = VirtualClock()
-    hosts = Hosts(clock, rules=Rules(Rule(2, 0.0)), limits=Limits())
+    hosts = Hosts(clock, rules=HostRules(HostRule(2, 0.0)), limits=HostLimits())
     hosts.answered(f"{ORIGIN}:1", 429, {"retry-after": "300"})
     hosts.answered(f"{ORIGIN}:2", 429, {"retry-after": "20"})
     ended: dict[int, float] = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Asked, Hosts, Memory, Politeness
+from spaniel.hosts import AskedToWait, Hosts, Memory, Politeness
 from spaniel.hosts import memory as module
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
@@ -30,8 +30,8 @@ def remembering(folder: Path, clock: FakeClock) -> tuple[Hosts, Memory]:
 
 @pytest.mark.req("FG-22", "FG-13")
 def test_another_process_knows_what_a_host_asked_for_and_lacks(tmp_path: Path) -> None:
-    """A real one: it is told by its own clock, as the wall has it."""
-    told = f"""
+    """A real one, with the system clock."""
+    code = f"""
 import sys
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
@@ -42,7 +42,7 @@ hosts.answered("ill.example", 503, {{"retry-after": "2000"}})
 hosts.set_http_only("old.example")
 memory.close()
 """
-    programs.run([sys.executable, "-c", told], check=True, timeout=60)
+    programs.run([sys.executable, "-c", code], check=True, timeout=60)
     clock = FakeClock(datetime.now(UTC))
     hosts, memory = remembering(tmp_path, clock)
     busy, ill = hosts.asked("busy.example"), hosts.asked("ill.example")
@@ -64,9 +64,9 @@ def test_it_is_over_when_its_time_has_come(tmp_path: Path) -> None:
     hosts.answered(HOST, 429, BUSY)
     memory.close()
     later, memory = remembering(tmp_path, clock)
-    assert later.asked(HOST) == Asked(429, 100)
+    assert later.asked(HOST) == AskedToWait(429, 100)
     clock.advance(40)
-    assert later.asked(HOST) == Asked(429, 60)
+    assert later.asked(HOST) == AskedToWait(429, 60)
     clock.advance(60)
     assert later.asked(HOST) is None
     memory.close()
@@ -74,8 +74,8 @@ def test_it_is_over_when_its_time_has_come(tmp_path: Path) -> None:
 
 @pytest.mark.req("FG-22")
 @pytest.mark.parametrize(("status", "code"), [(429, Code.HTTP_4XX), (503, Code.HTTP_5XX)])
-def test_what_a_host_said_is_told_as_it_would_say_it(status: int, code: Code) -> None:
-    error = Asked(status, 59.2).refusal()
+def test_refusal_has_the_status_of_the_host(status: int, code: Code) -> None:
+    error = AskedToWait(status, 59.2).refusal()
     assert (error.code, error.details["status"], error.details["retry_after"]) == (code, status, "60")
     assert error.retryable
     assert error.message.startswith(f"The server answered {status} ")
@@ -86,7 +86,7 @@ async def test_a_host_is_left_alone_for_as_long_as_it_asked_or_the_wait_is_refus
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
     hosts.answered(HOST, 503, {"retry-after": "50"})
-    await hosts.wait(HOST, Deadline(60), Politeness())  # who heeds nothing
+    await hosts.wait(HOST, Deadline(60), Politeness())  # which respects no delays
     assert clock.slept == []
     for deadline, politeness in ((Deadline(60), PATIENT._replace(longest_wait=49)), (Deadline(49), PATIENT)):
         with pytest.raises(SpanielError) as caught:
@@ -108,14 +108,14 @@ async def test_the_longest_of_what_was_said_here_and_elsewhere_counts(tmp_path: 
     there.answered(HOST, 429, {"retry-after": "300"})
     other.close()
     here.answered(HOST, 503, {"retry-after": "200"})
-    assert here.asked(HOST) == Asked(429, 300)
+    assert here.asked(HOST) == AskedToWait(429, 300)
     memory.close()
     again, memory = remembering(tmp_path, clock)
-    assert again.asked(HOST) == Asked(429, 300)  # what was said last did not shorten it
+    assert again.asked(HOST) == AskedToWait(429, 300)  # what was said last did not shorten it
     memory.close()
 
 
-def test_a_clock_that_jumps_makes_nobody_wait_for_ever(tmp_path: Path) -> None:
+def test_clock_that_jumps_causes_no_endless_wait(tmp_path: Path) -> None:
     clock = FakeClock(datetime(2090, 1, 1, tzinfo=UTC))
     hosts, memory = remembering(tmp_path, clock)
     hosts.answered(HOST, 429, BUSY)
@@ -127,7 +127,7 @@ def test_a_clock_that_jumps_makes_nobody_wait_for_ever(tmp_path: Path) -> None:
     hosts.answered(HOST, 429, BUSY)  # and what is said now is written over it
     memory.close()
     hosts, memory = remembering(tmp_path, clock)
-    assert hosts.asked(HOST) == Asked(429, 100)
+    assert hosts.asked(HOST) == AskedToWait(429, 100)
     memory.close()
 
 
@@ -175,7 +175,7 @@ def test_one_thing_that_is_said_of_a_host_leaves_the_other(tmp_path: Path) -> No
 def test_where_there_is_no_room_what_is_over_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 3)
     memory = Memory(str(tmp_path / "hosts"))
-    for number in range(3):  # as many as there is room for
+    for number in range(3):  # as many as fit
         memory.asked_for_time(f"h{number}.example", 1010.0 + number, 429, 1000.0)
     memory.close()
     assert written(tmp_path) == {"h0.example", "h1.example", "h2.example"}
@@ -202,9 +202,7 @@ def test_no_more_are_remembered_than_there_is_room_for(tmp_path: Path, monkeypat
     assert written(tmp_path) == {f"h{number}.example" for number in range(20, 30)}  # those that last longest
 
 
-def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unusable_file_is_logged_once_and_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "hosts").write_text("no folder")
     clock = FakeClock()
     with caplog.at_level(logging.WARNING, "spaniel.hosts"):
@@ -212,9 +210,9 @@ def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(
         hosts.answered(HOST, 429, BUSY)
         hosts.set_http_only(HOST)
         memory.close()
-    assert (hosts.asked(HOST), hosts.is_http_only(HOST)) == (Asked(429, 100), True)  # this process knows it still
-    told = [("spaniel.hosts", "hosts_memory_failed: it is not a folder")]
-    assert [(record.name, record.getMessage()) for record in caplog.records] == told
+    assert (hosts.asked(HOST), hosts.is_http_only(HOST)) == (AskedToWait(429, 100), True)  # this process knows it still
+    expected = [("spaniel.hosts", "hosts_memory_failed: it is not a folder")]
+    assert [(record.name, record.getMessage()) for record in caplog.records] == expected
 
 
 @pytest.mark.parametrize("row", [("soon", 429, 0), (1e300, 429, 1e300), (-1, 429, -1), (b"", b"", b"")])
@@ -232,8 +230,8 @@ def test_a_row_that_holds_anything_else_is_as_none(tmp_path: Path, row: tuple[ob
     memory.close()
 
 
-async def test_writing_holds_up_nobody(tmp_path: Path) -> None:
-    """Another process holds the lock: the loop goes on, and what was said is written when it can be."""
+async def test_writing_does_not_block_the_loop(tmp_path: Path) -> None:
+    """Another process holds the lock: the loop continues, and the entry is written later."""
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
     hosts.set_http_only("first.example")
@@ -247,7 +245,7 @@ async def test_writing_holds_up_nobody(tmp_path: Path) -> None:
     lock.close()
     memory.close()
     later, memory = remembering(tmp_path, clock)
-    assert later.asked(HOST) == Asked(429, 100)
+    assert later.asked(HOST) == AskedToWait(429, 100)
     memory.close()
 
 

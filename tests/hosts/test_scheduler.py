@@ -11,14 +11,14 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts import scheduler as module
-from spaniel.hosts.limits import GIVEN_UP, Limits
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.limits import GIVEN_UP, HostLimits
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, PlaceResolver, Scheduler, Waiting
 from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from tests.hosts.virtual import Page, Pages, VirtualClock
 
-ONE, USUAL = Rule(1, 0.0), Limits()
+ONE, USUAL = HostRule(1, 0.0), HostLimits()
 TAKES = 0.1  # seconds that a request takes
 Work = Callable[[Lease[Page]], Awaitable[None]]
 
@@ -26,9 +26,9 @@ Work = Callable[[Lease[Page]], Awaitable[None]]
 class Site:
     """Requests as hosts see them: when each began and ended, how many at once."""
 
-    def __init__(self, clock: VirtualClock, rule: Rule = ONE, limits: Limits = USUAL) -> None:
+    def __init__(self, clock: VirtualClock, rule: HostRule = ONE, limits: HostLimits = USUAL) -> None:
         self.clock = clock
-        self.hosts = Hosts(clock, rules=Rules(rule), limits=limits)
+        self.hosts = Hosts(clock, rules=HostRules(rule), limits=limits)
         self.requests: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self.order: list[str] = []
         self.here: Counter[str] = Counter()
@@ -102,7 +102,7 @@ async def test_nothing_to_do_ends_at_once() -> None:
 
 
 async def test_host_with_most_items_is_first_and_delays_hold_no_place() -> None:
-    site = Site(VirtualClock(), Rule(1, 10.0))
+    site = Site(VirtualClock(), HostRule(1, 10.0))
     run = Run(Pages(("few.example", 1), ("many.example", 3), ("some.example", 2)), site, at_once=1)
     await run.all()
     assert site.order[:3] == ["many.example", "some.example", "few.example"]
@@ -115,7 +115,7 @@ async def test_items_are_read_some_at_a_time_and_a_host_that_waits_long_keeps_no
     run = Run(Pages(("a.example", 40)), site)
     await run.all()
     assert len(run.pages.reads["a.example"]) == -(-40 // AHEAD)
-    slow = Run(Pages(("a.example", 40)), Site(VirtualClock(), Rule(1, 60.0)))
+    slow = Run(Pages(("a.example", 40)), Site(VirtualClock(), HostRule(1, 60.0)))
     await slow.all()
     assert len(slow.pages.reads["a.example"]) == 40  # a minute is long
     assert len(slow.pages.finished) == 40
@@ -127,7 +127,7 @@ async def test_hosts_in_memory_are_bounded_but_for_those_that_wait_long(
 ) -> None:
     """No number of hosts that wait keeps the others from being asked."""
     monkeypatch.setattr(module, "LEAST_LIVE", 20)
-    site = Site(VirtualClock(), Rule(1, delay))
+    site = Site(VirtualClock(), HostRule(1, delay))
     live: list[int] = []
 
     class Watched(Run):
@@ -145,7 +145,7 @@ async def test_hosts_in_memory_are_bounded_but_for_those_that_wait_long(
 
 @pytest.mark.parametrize("per_host", [2, 7])
 async def test_several_at_one_host_where_its_rules_allow_it_after_the_first_alone(per_host: int) -> None:
-    site = Site(VirtualClock(), Rule(per_host, 0.0))
+    site = Site(VirtualClock(), HostRule(per_host, 0.0))
     run = Run(Pages(("a.example", 50)), site, at_once=16)
     await run.all()
     assert site.most_here["a.example"] == per_host
@@ -154,7 +154,7 @@ async def test_several_at_one_host_where_its_rules_allow_it_after_the_first_alon
 
 
 async def test_other_hosts_come_before_a_second_request_to_one() -> None:
-    site = Site(VirtualClock(), Rule(5, 0.0))
+    site = Site(VirtualClock(), HostRule(5, 0.0))
     run = Run(Pages(*((f"{n}.example", 12) for n in range(40))), site, at_once=5)
     await run.all()
     assert sum(most > 1 for most in site.most_here.values()) <= 5  # the last ones
@@ -222,7 +222,7 @@ async def test_lookup_of_a_name_holds_no_place() -> None:
 
 @pytest.mark.req("DB-09")
 async def test_item_that_waits_for_a_turn_leaves_its_place_and_waits_for_one_again() -> None:
-    site = Site(VirtualClock(), Rule(1, 5.0))
+    site = Site(VirtualClock(), HostRule(1, 5.0))
     left: list[float] = []
 
     class Redirected(Run):
@@ -245,7 +245,7 @@ async def test_item_that_waits_for_a_turn_leaves_its_place_and_waits_for_one_aga
 
 
 async def test_item_that_is_cancelled_while_it_waits_for_its_place_frees_the_host() -> None:
-    site = Site(VirtualClock(), Rule(1, 1.0))
+    site = Site(VirtualClock(), HostRule(1, 1.0))
     stuck = asyncio.Event()
 
     class Stuck(Run):
@@ -272,7 +272,7 @@ async def test_item_that_is_cancelled_while_it_waits_for_its_place_frees_the_hos
 
 @pytest.mark.req("FG-46")
 async def test_redirects_to_a_slow_host_wait_in_its_queue_and_hold_nothing_up() -> None:
-    site = Site(VirtualClock(), Rule(1, 30.0))
+    site = Site(VirtualClock(), HostRule(1, 30.0))
     site.hosts.set_crawl_delay("slow.example", 30.0)
 
     class Redirected(Run):
@@ -311,7 +311,7 @@ async def test_items_of_a_host_that_was_given_up_come_with_the_reason() -> None:
 
 
 async def test_stopping_finishes_requests_and_drops_what_waits() -> None:
-    site = Site(VirtualClock(), Rule(1, 10.0))
+    site = Site(VirtualClock(), HostRule(1, 10.0))
     clock = PlaceClock(site.clock)
 
     class Stopped(Run):
@@ -384,7 +384,7 @@ async def test_cancellation_that_came_too_late_for_one_item_loses_no_other() -> 
 
 
 async def test_cancelling_a_run_leaves_hosts_free() -> None:
-    site = Site(VirtualClock(), Rule(1, 1.0))
+    site = Site(VirtualClock(), HostRule(1, 1.0))
     run = Run(Pages(*((f"{n}.example", 5) for n in range(5))), site)
 
     async def cancelled() -> None:
@@ -399,7 +399,7 @@ async def test_cancelling_a_run_leaves_hosts_free() -> None:
 
 
 async def test_hosts_that_are_waited_for_are_shown_with_the_reason() -> None:
-    site = Site(VirtualClock(), Rule(1, 0.0))
+    site = Site(VirtualClock(), HostRule(1, 0.0))
     run = Run(Pages(("a.example", 3), ("b.example", 3)), site)
     site.hosts.set_crawl_delay("a.example", 7.0)
     seen: list[Waiting] = []
@@ -429,7 +429,7 @@ def broken(host: str) -> SpanielError:
 async def test_no_kind_of_host_delays_a_run_for_good(kind: str) -> None:
     kinds = ["drops", "crawl-delay", "huge crawl-delay", "429", "429 for long", "503"]
     clock = VirtualClock()
-    site = Site(clock, Rule(1, 1.0), Limits(failures=5, pause=30.0, retry_after=600.0, crawl_delay=120.0))
+    site = Site(clock, HostRule(1, 1.0), HostLimits(failures=5, pause=30.0, retry_after=600.0, crawl_delay=120.0))
     pages = Pages(*((f"{n}.example", 12) for n in range(200)), *((f"good{n}.example", 12) for n in range(5)))
 
     class Trapped(Run):
@@ -466,9 +466,9 @@ async def test_no_kind_of_host_delays_a_run_for_good(kind: str) -> None:
 
 
 @pytest.mark.req("FG-46")
-@pytest.mark.parametrize(("limits", "end"), [(Limits(host_time=50.0), 52.0), (Limits(total_time=30.0), 32.0)])
-async def test_limits_of_a_host_and_of_the_run_end_it(limits: Limits, end: float) -> None:
-    site = Site(VirtualClock(), Rule(1, 5.0), limits)
+@pytest.mark.parametrize(("limits", "end"), [(HostLimits(host_time=50.0), 52.0), (HostLimits(total_time=30.0), 32.0)])
+async def test_limits_of_a_host_and_of_the_run_end_it(limits: HostLimits, end: float) -> None:
+    site = Site(VirtualClock(), HostRule(1, 5.0), limits)
     run = Run(Pages(*((f"{n}.example", 100) for n in range(20))), site)
     await run.all()
     assert len(run.pages.finished) == 2000
@@ -574,7 +574,7 @@ async def test_source_with_fewer_items_than_it_said_ends() -> None:
 
 
 async def test_items_are_added_while_a_run_lasts_and_share_their_host() -> None:
-    site = Site(VirtualClock(), Rule(3, 0.0))
+    site = Site(VirtualClock(), HostRule(3, 0.0))
 
     class Growing(Run):
         async def visit(self, lease: Lease[Page]) -> None:
@@ -595,7 +595,7 @@ async def test_items_are_added_while_a_run_lasts_and_share_their_host() -> None:
 
 async def test_item_moves_from_host_to_host_a_few_times_and_then_waits() -> None:
     """Two hosts with long pauses that redirect to each other."""
-    site = Site(VirtualClock(), Rule(1, 30.0))
+    site = Site(VirtualClock(), HostRule(1, 30.0))
 
     class Redirected(Run):
         async def visit(self, lease: Lease[Page]) -> None:
@@ -612,7 +612,7 @@ async def test_item_moves_from_host_to_host_a_few_times_and_then_waits() -> None
 
 
 async def test_moved_item_that_was_finished_meanwhile_is_not_begun_again() -> None:
-    site = Site(VirtualClock(), Rule(1, 30.0))
+    site = Site(VirtualClock(), HostRule(1, 30.0))
 
     class Redirected(Run):
         async def visit(self, lease: Lease[Page]) -> None:
@@ -627,3 +627,24 @@ async def test_moved_item_that_was_finished_meanwhile_is_not_begun_again() -> No
     assert await run.all()
     assert len(site.requests["slow.example"]) == 1
     assert max(run.asked.values()) == 1
+
+
+async def test_scheduler_asks_for_more_items_when_it_runs_dry() -> None:
+    clock = VirtualClock()
+    first, second = Pages(("a.example", 2)), Pages(("b.example", 3))
+    both = Pages(("a.example", 2), ("b.example", 3))
+    both.hosts = first.hosts  # type: ignore[method-assign]
+    run = Run(both, Site(clock))
+    asked: list[float] = []
+
+    def more() -> None:
+        asked.append(clock.passed)
+        if len(asked) == 1:
+            run.scheduler.extend(second.hosts())
+        else:
+            run.scheduler.no_more()
+
+    run.scheduler = Scheduler(both, run.site.hosts, clock, at_once=8, more=more)
+    assert await run.all()
+    assert sorted(run.asked.values()) == [1] * 5
+    assert len(asked) == 2

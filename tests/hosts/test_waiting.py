@@ -1,4 +1,4 @@
-"""Whether a wait at a host is on the clock of whoever waits: the politeness say so."""
+"""Whether a wait at a host counts against the deadline, by politeness."""
 
 from __future__ import annotations
 

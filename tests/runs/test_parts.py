@@ -15,7 +15,7 @@ import pytest
 from spaniel import files
 from spaniel.errors import SpanielError
 from spaniel.runs import parts
-from spaniel.runs.parts import RECORDS, Collector, Output, Part, PartFiles, Result, Writer
+from spaniel.runs.parts import RECORDS, Collector, Part, PartFiles, PartOutput, PartWriter, Result
 from spaniel.runs.store import Shard, Shards
 
 COUNT = 300
@@ -37,8 +37,8 @@ def result(ordinal: int) -> Result:
     return Result(ordinal % 2, [b"line %d\n" % ordinal], [(ordinal, "")], [ordinal])
 
 
-def write(shards: Shards, ordinals: range) -> Writer:
-    writer = Writer(shards, {RECORDS: "jsonl"}, print)
+def write(shards: Shards, ordinals: range) -> PartWriter:
+    writer = PartWriter(shards, {RECORDS: "jsonl"}, print)
     for ordinal in ordinals:
         writer.put(result(ordinal))
     writer.close()
@@ -112,7 +112,7 @@ def test_writer_that_cannot_write_commits_nothing_and_says_so(shards: Shards, mo
 
     monkeypatch.setattr(parts, "sync_data", full)
     failed: list[Exception] = []
-    writer = Writer(shards, {RECORDS: "jsonl"}, failed.append)
+    writer = PartWriter(shards, {RECORDS: "jsonl"}, failed.append)
     writer.put(result(0))
     writer.close()
     assert ["No space left" in str(error) for error in failed] == [True]
@@ -120,7 +120,7 @@ def test_writer_that_cannot_write_commits_nothing_and_says_so(shards: Shards, mo
 
 
 def collected(folder: Path) -> Collector:
-    collector = Collector(str(folder), {RECORDS: Output("jsonl", lambda _: str(folder / "out.jsonl"))})
+    collector = Collector(str(folder), {RECORDS: PartOutput("jsonl", lambda _: str(folder / "out.jsonl"))})
     collector.open()
     return collector
 
@@ -195,7 +195,7 @@ def test_collecting_that_fails_leaves_the_output_as_it_was(
 
 def test_output_in_several_files_begins_each_with_its_head(shards: Shards, tmp_path: Path) -> None:
     write(shards, range(COUNT))
-    output = Output("jsonl", lambda n: str(tmp_path / f"out-{n}"), 500, lambda path: f"{path[-1]}\n".encode())
+    output = PartOutput("jsonl", lambda n: str(tmp_path / f"out-{n}"), 500, lambda path: f"{path[-1]}\n".encode())
     collector = Collector(str(tmp_path), {RECORDS: output})
     collector.open()
     collector.collect(lengths(shards))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
-from spaniel.runs.store import Counts, Item, Shard, Shards, host_of
+from spaniel.runs.store import Item, Shard, ShardCounts, Shards, host_of
 
 ROWS = [
     (0, "a.example", "https://a.example/1", None, None, None),
@@ -28,7 +28,7 @@ ROWS = [
 def shard(tmp_path: Path) -> Iterator[Shard]:
     planned = Shard.create(str(tmp_path), 7)
     planned.add(ROWS)
-    assert planned.finish_planning() == Counts(planned=6, tasks=3, refused=1, hosts=2, longest=2)
+    assert planned.finish_planning() == ShardCounts(planned=6, tasks=3, refused=1, hosts=2, longest=2)
     planned.close()
     opened = Shard.open(str(tmp_path), 7)
     yield opened

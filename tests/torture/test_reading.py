@@ -31,7 +31,7 @@ SIZE = 5_000_000
 SLOW = 0.5  # CPU seconds above which the growth is measured too
 
 
-def told(costs: list[Cost], growth: dict[str, float]) -> None:
+def report(costs: list[Cost], growth: dict[str, float]) -> None:
     rows = {
         "CPU seconds": max(costs, key=lambda c: c.seconds),
         "memory": max(costs, key=lambda c: c.memory),
@@ -56,7 +56,7 @@ def weigh_all(chosen: Iterator[str], size: int) -> None:
             costs.append(scales.weigh(name, size))
             if costs[-1].seconds > SLOW:
                 growth[name] = scales.growth(name, size // 2, size)
-    told(costs, growth)
+    report(costs, growth)
     assert not [c for c in costs if c.refused]
     assert not [c for c in costs if c.too_much_memory]
     assert not [c for c in costs if c.too_much_markdown]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spaniel.app.settings import Settings
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
 
 WHERE = "spaniel.app.batching:open_fetcher"
 PROFILE = "ingest"  # for a batch that names none
@@ -34,12 +34,12 @@ def wiring(
     return {"settings": fields, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
 
 
-def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Limits:
+def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> HostLimits:
     """The waiting limits of a run: those of the settings, unless the call sets them."""
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
 
     own = settings.batch
-    return Limits(
+    return HostLimits(
         retry_after=own.max_retry_after_seconds,
         crawl_delay=own.max_crawl_delay_seconds,
         host_time=own.host_seconds if host_time is None else host_time,

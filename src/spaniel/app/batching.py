@@ -22,7 +22,7 @@ from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.hosts.scheduler import PlaceClock
 from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fallbacks import MOST_ASKED
@@ -103,7 +103,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
         raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be {BATCH_JOBS.range}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
     clock = clock or SystemClock()
-    hosts = Hosts(clock, rules=Rules(Rule(per_host, delay)), limits=limits(given, host_time, total_time))
+    hosts = Hosts(clock, rules=HostRules(HostRule(per_host, delay)), limits=limits(given, host_time, total_time))
     wires = wiring(given, profile, cached=cached)
     policy = load_profile(profile).policy
     items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))

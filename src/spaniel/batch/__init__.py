@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 
-class _Room(ModuleType):
-    """`spaniel.batch(urls)` is a function to programs, and the room behind it has the same name to Python."""
+class _CallableModule(ModuleType):
+    """`spaniel.batch(urls)` is a function for programs, and a package of the same name."""
 
     def __call__(self, *urls: Any, **options: Any) -> Any:
         from importlib import import_module
@@ -16,4 +16,4 @@ class _Room(ModuleType):
         return import_module("spaniel.app.batching").batch(*urls, **options)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _CallableModule

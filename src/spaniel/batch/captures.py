@@ -1,7 +1,7 @@
 """What a worker's fetches bring over the wire, kept for a WARC file: every hop of a page, also those that failed.
 
 A fetch's hops are gathered while it lasts, in its own context; they leave the worker compressed, with its record. Where
-no WARC file is asked for, nothing of this is in the way: the door's client is not wrapped.
+no WARC file is asked for, nothing of this runs: the HTTP client is not wrapped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _packed(taken: list[Capture]) -> bytes:
 
 
 class CapturingHttp:
-    """The door's client, which puts each hop into the list of the fetch that it is made for."""
+    """The HTTP client, which puts each hop into the list of the fetch that it is made for."""
 
     def __init__(self, http: Http, clock: Clock) -> None:
         self._http, self._clock = http, clock
@@ -75,7 +75,7 @@ class CapturingHttp:
         return await self._http.get(url, target, deadline, options._replace(observe=observe))
 
     async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
-        """A head alone is no page, and is not kept."""
+        """A response without a body is not kept."""
         return await self._http.head(url, target, deadline, options)
 
     async def stream(

@@ -1,10 +1,13 @@
 """Messages between the supervisor and its workers: a word and its values, as MessagePack behind its length.
 
 To a worker: the brief (once), `STOP`, `OVER seconds`, `TAKE worker lease host led`, `RELEASE worker lease answered`,
-`GRANTED lease`, `DENIED lease code details`, `LEARNT method values`; the end of the stream: end.
+`GRANTED lease`, `DENIED lease code details`, `LEARNT method values`, `ASSIGN shards files hosts`, `NO_MORE`; the end of
+the stream: end.
 From a worker: `READY`, `STATUS status`, `DONE`, `FAILED why option`, `TAKE lease host led`, `RELEASE lease answered`,
-`GRANTED worker lease`, `DENIED worker lease code details`, `REPORT host method values`, `LEARNT method values`.
+`GRANTED worker lease`, `DENIED worker lease code details`, `REPORT host method values`, `LEARNT method values`, `WANT`.
 A lease is a turn at a host that another worker owns. `REPORT` is for the host's owner, `LEARNT` for all workers.
+`WANT`: nothing is left to begin; `ASSIGN` or `NO_MORE` follows. `files` are copies of shards that the worker cannot
+read, `hosts` is what the supervisor knows of their hosts (`HostState`).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 READY, STATUS, DONE, FAILED, STOP, OVER = "ready", "status", "done", "failed", "stop", "over"
 TAKE, RELEASE, GRANTED, DENIED, REPORT, LEARNT = "take", "release", "granted", "denied", "report", "learnt"
+WANT, ASSIGN, NO_MORE = "want", "assign", "no_more"
 RESULTS = "results"  # of a worker that cannot write where the run is: the supervisor does
 
 _LENGTH = struct.Struct("<I")

@@ -14,13 +14,13 @@ Process = subprocess.Popen[bytes]
 
 
 class Launched:
-    """Some that wait to be told what to do, and more when they are asked for."""
+    """Some processes that wait for their brief; more are started on demand."""
 
     def __init__(self, where: str, count: int = 0) -> None:
         """`where`: what a worker opens to fetch with, as `module:function`."""
         self._where = where
         self._waiting: deque[Process] = deque()
-        with suppress(OSError):  # who needs one will hear of it
+        with suppress(OSError):  # `take` reports it
             self._waiting.extend(self._start() for _ in range(count))
 
     def take(self) -> Process:
@@ -34,7 +34,7 @@ class Launched:
                 process.kill()
 
     def close(self) -> None:
-        """End those that nobody has taken."""
+        """End those that were not taken."""
         self.keep(0)
 
     def _start(self) -> Process:

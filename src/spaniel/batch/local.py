@@ -14,12 +14,12 @@ from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.parquet import parts_in
-from spaniel.batch.planning import WHOLE, ListRows, make_plan
+from spaniel.batch.planning import LEAST_SHARDS, WHOLE, ListRows, make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Supervisor
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
-from spaniel.runs.parts import CAPTURES, RECORDS, Collector, Output
+from spaniel.runs.parts import CAPTURES, RECORDS, Collector, PartOutput
 from spaniel.runs.run import PART, About, RunFolder, require_same
 from spaniel.runs.store import Shard
 from spaniel.sources.tables import arrow
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from spaniel.batch.plan_folder import PlanFolder
-    from spaniel.batch.planning import InputShard, Rows
-    from spaniel.batch.ports import Item, Source
+    from spaniel.batch.planning import InputShard, PlanRows
+    from spaniel.batch.ports import Item, UrlSource
     from spaniel.batch.supervisor import Pace, Workers
     from spaniel.runs.run import PlanCounts
     from spaniel.sources.rows import Problems
@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
     Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
 
-SHARDS = 8  # of a run, unless it says otherwise
-
 
 class Order(NamedTuple):
     """What is to be done, as far as it decides which records there will be; and how it is divided."""
 
-    sources: Sequence[Source]
+    sources: Sequence[UrlSource]
     policy: Policy  # by which URLs are canonicalized
     shape: dict[str, str]  # what else decides it, in words: the profile and its version
     shard: InputShard = WHOLE
@@ -52,11 +50,11 @@ class Order(NamedTuple):
     warc: str = ""  # the software's name, where what comes over the wire is to be kept too
     parts: str = ""  # where workers write records themselves; the output is then a list of parts
     problems: Problems | None = None  # what was wrong in the sources, known when they were read
-    shards: int = SHARDS
+    shards: int = LEAST_SHARDS
     is_spread: bool = False  # whether the pages of one host may be in several shards: hosts need no delays
     planned: PlanFolder | None = None  # a plan that was made before, in place of sources
 
-    def rows(self, report: Callable[[int], None] | None = None) -> Rows:
+    def rows(self, report: Callable[[int], None] | None = None) -> PlanRows:
         """What is to be planned of the input."""
         if self.planned is not None:
             return self.planned.rows(self.planned.read(), self.shard)
@@ -91,7 +89,7 @@ class Order(NamedTuple):
         return self.problems.lost if self.problems is not None else 0
 
 
-class Run:
+class BatchRun:
     """One run over its output, as a context: it holds the lock. `begin` or `resume`, then `fetch`."""
 
     def __init__(self, output: str) -> None:
@@ -107,7 +105,7 @@ class Run:
         self._about: About | None = None
         self._warc = self._parts = ""
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> BatchRun:
         self._stack.enter_context(self._folder.locked())
         return self
 
@@ -145,19 +143,17 @@ class Run:
         is_there = os.path.lexists(output) and not (os.path.isdir(output) and not os.listdir(output))  # an empty folder
         if is_run or is_there or captured:
             there = output if not captured or os.path.lexists(output) else captured[0]
-            may = "Go on with --resume, or begin again with --overwrite" if is_run else "--overwrite writes there"
+            may = "Continue with --resume, or begin again with --overwrite" if is_run else "--overwrite writes there"
             if not is_run and self._form == Form.PAGES:
                 may += " and replaces nothing but the same pages"
             raise _bad(there, f"is there already. {may}")
 
     def resume(self, order: Order, report: Callable[[int], None] | None = None) -> None:
-        """Go on with a run that ended before its time; one that was still planning begins again."""
+        """Continue a run that was interrupted; one that was still planning begins again."""
         about = self._folder.read()
         if about is None:
             if os.path.lexists(self._folder.output):
-                raise _bad(
-                    self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite"
-                )
+                raise _bad(self._folder.output, "exists, but there is no run to resume; begin again with --overwrite")
             self.begin(order, report)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
@@ -219,24 +215,25 @@ class Run:
                 raise
 
     def _state(self) -> tuple[dict[int, int], Counter[str], dict[tuple[int, str, int], int]]:
-        """What is left in each shard, the records that are there, and the committed lengths of part files."""
+        """What is left in each shard, that with the largest host first; records by code; lengths of part files."""
         left: dict[int, int] = {}
+        longest: dict[int, int] = {}
         recorded: Counter[str] = Counter()
         parts: dict[tuple[int, str, int], int] = {}
         for number in self._planned.shards:
             shard = Shard.open(self._folder.path, number)
             try:
                 if count := shard.left():
-                    left[number] = count
+                    left[number], longest[number] = count, shard.counts().longest
                 recorded.update(shard.recorded())
                 parts |= {(number, *part): size for part, size in shard.parts().items()}
             finally:
                 shard.close()
-        return left, recorded, parts
+        return {number: left[number] for number in sorted(left, key=longest.__getitem__, reverse=True)}, recorded, parts
 
-    def _outputs(self) -> dict[str, Output]:
+    def _outputs(self) -> dict[str, PartOutput]:
         ending = "jsonl.zst" if self._part.endswith(".zst") else "jsonl"
-        found = {RECORDS: Output(ending, lambda _: self._part)}
+        found = {RECORDS: PartOutput(ending, lambda _: self._part)}
         if self._warc:
             found[CAPTURES] = warc_parts.output(self._folder.output, self._warc)
         return found
@@ -299,7 +296,7 @@ def _refused(output: str) -> Iterator[None]:
 
 def _unwritable(error: SpanielError) -> SpanielError:
     field, reason = str(error.details.get("field", "-o")), str(error.details.get("reason", error.message))
-    return _bad(field, f"{reason}. What was written is safe; make room, then go on with --resume")
+    return _bad(field, f"{reason}. What was written is safe; free some space, then continue with --resume")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

@@ -27,7 +27,7 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.batch.planning import InputShard, Rows
+    from spaniel.batch.planning import InputShard, PlanRows
     from spaniel.runs.store import Row
     from spaniel.sources.rows import Problems
 
@@ -57,7 +57,7 @@ class PlanFolder:
     def is_plan(self) -> bool:
         return os.path.isfile(os.path.join(self.path, PLAN))
 
-    def write(self, rows: Rows, info: PlanInfo, problems: Problems) -> PlanInfo:
+    def write(self, rows: PlanRows, info: PlanInfo, problems: Problems) -> PlanInfo:
         """Write the rows of each shard; the information with the number of URLs in it."""
         try:
             os.makedirs(self.path, exist_ok=True)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.batch")
 
-SHARDS = 4  # for each worker, and
-MOST_SHARDS = 64  # of one run
+SHARDS_PER_WORKER = 4
+LEAST_SHARDS, MOST_SHARDS = 16, 64  # of one run: it may be resumed with more workers than it was planned with
 MOST_INPUT_SHARDS = 10_000  # that `--shard` can name
 TOGETHER = 200  # rows of a shard that are added at once
 REPORT = 10_000  # URLs after which progress is reported
@@ -44,6 +44,11 @@ def domain_number(host: str) -> int:
 def shard_of(host: str, shards: int) -> int:
     """The shard of a run that owns a host, whether or not the plan has it."""
     return (domain_number(host) >> _HALF) % shards
+
+
+def shards_for(workers: int) -> int:
+    """Into how many shards a run is divided."""
+    return min(max(LEAST_SHARDS, SHARDS_PER_WORKER * workers), MOST_SHARDS)
 
 
 class InputShard(NamedTuple):
@@ -71,14 +76,14 @@ def read_shard(text: str) -> InputShard:
     return InputShard(int(index) - 1, int(count))
 
 
-class Plan(NamedTuple):
+class PlannedShards(NamedTuple):
     """What was planned, and the shards that have items, with how many pages each has."""
 
     counts: PlanCounts
     shards: dict[int, int]
 
 
-class Rows(Protocol):
+class PlanRows(Protocol):
     """The planned rows of an input. `seen` is the number of URLs of the whole input, once all rows were read."""
 
     seen: int
@@ -119,7 +124,7 @@ def row_number(row: Row) -> int:
     return domain_number(host or plain_host(raw or "") or (raw or "")[:200])
 
 
-def make_plan(rows: Rows, folder: str, *, shards: int = 1, is_spread: bool = False) -> Plan:
+def make_plan(rows: PlanRows, folder: str, *, shards: int = 1, is_spread: bool = False) -> PlannedShards:
     """Write the shards of these rows into a folder. `is_spread`: the pages of one host go into all of them."""
     planner = _Planner(folder, shards)
     try:
@@ -171,7 +176,7 @@ class _Planner:
         self._rows[number].clear()
         return shard
 
-    def finish(self, seen: int) -> Plan:
+    def finish(self, seen: int) -> PlannedShards:
         counts, pages = PlanCounts(seen), {}
         for number, rows in enumerate(self._rows):
             if rows or self._shards[number] is not None:
@@ -181,7 +186,7 @@ class _Planner:
                 self._shards[number] = None
                 pages[number] = own.tasks
                 counts = counts.with_shard(own)
-        return Plan(counts, pages)
+        return PlannedShards(counts, pages)
 
     def discard(self) -> None:
         for shard in self._shards:

@@ -1,4 +1,4 @@
-"""Parts of the door that take a turn at a host first, where the pipeline does not do it for them."""
+"""Clients that take a turn at a host first, where the pipeline does not do it for them."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from spaniel.runs.store import Item
 
-__all__ = ["HAD_CREDENTIALS", "Fetch", "Item", "Record", "Source"]
+__all__ = ["HAD_CREDENTIALS", "Fetch", "Item", "Record", "UrlSource"]
 
 HAD_CREDENTIALS = "\0credentials"  # a column of the plan alone: the URL was written with credentials (FG-03)
 
 
-class Source(Protocol):
+class UrlSource(Protocol):
     """Where URLs come from."""
 
     @property
@@ -20,7 +20,7 @@ class Source(Protocol):
         """As the user wrote it."""
 
     def fingerprint(self) -> str:
-        """What changes when the input does. Empty where that cannot be told: of a pipe, of a web site."""
+        """What changes when the input does. Empty where that is unknown: of a pipe, of a web site."""
 
     def items(self) -> Iterator[Item]:
         """The URLs in their order, counted from 0."""

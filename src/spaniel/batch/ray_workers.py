@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from spaniel.batch import channel as say
 from spaniel.batch.supervisor import keep_alive
-from spaniel.batch.worker import Service, opener
+from spaniel.batch.worker import Service, opener, write_shards
 from spaniel.errors import Code, SpanielError
-from spaniel.files import write_atomically
 from spaniel.runs.parts import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ class WorkerActor:
         self._news = asyncio.Event()
 
     async def open(self, brief: dict[str, Any], shards: Mapping[str, bytes]) -> None:
-        for name, data in shards.items():
-            write_atomically(os.path.join(self._folder.name, name), data)
+        write_shards(self._folder.name, shards)
         if not _is_here(brief):
             brief = {**brief, "tasks": ""}
         self._service = Service({**brief, "folder": self._folder.name}, self._send, is_behind=self._is_behind)
@@ -104,7 +102,7 @@ def _is_here(brief: Mapping[str, Any]) -> bool:
 
 
 class RayWorkers:
-    """Each worker is an actor, on whichever machine of the cluster has room for it."""
+    """Each worker is an actor, on any machine of the cluster that has a free CPU."""
 
     is_remote = True
 
@@ -126,7 +124,7 @@ class RayWorkers:
             for number in range(count)
         ]
 
-    def tell(self, worker: int, word: str, *values: Any) -> None:
+    def send(self, worker: int, word: str, *values: Any) -> None:
         """Letters of one moment travel together: a call of Ray's costs more than what is in it."""
         letters = self._letters[worker]
         if not letters:
@@ -147,14 +145,14 @@ class RayWorkers:
             self._actors[worker].receive.remote(letters)
 
     async def _opened(self, actor: Any, number: int, brief: dict[str, Any]) -> None:
-        """As soon as the cluster has room for it: that may take as long as it takes, but not in silence."""
+        """Wait until the cluster has a free CPU for it, and log that if it takes long."""
         shards = brief.pop("shard_files")
         opening = asyncio.create_task(_result(actor.open.remote({**brief, "wiring": self._wiring}, shards)))
         try:
             await asyncio.wait({opening}, timeout=PLACE_SECONDS)
             if not opening.done():
                 log.warning(
-                    "the cluster has no room for worker %d of %d yet; it is waited for", number + 1, len(self._actors)
+                    "the cluster has no free CPU for worker %d of %d yet; waiting", number + 1, len(self._actors)
                 )
             await opening
         finally:

@@ -41,7 +41,7 @@ def record_of(outcome: Outcome) -> Record:
 
 
 def refused(url: str | None, error: SpanielError) -> Record:
-    """The record of a URL that was not fetched, for a reason; None: it is no URL."""
+    """The record of a URL that was not fetched, for a reason; None: it is not a URL."""
     return record_of(Outcome(url or "", url, refusal=error))
 
 
@@ -50,9 +50,9 @@ def unexpected(error: Exception) -> SpanielError:
     return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
 
 
-def refusal_of(told: Mapping[str, Any] | None) -> SpanielError:
-    """Why a line of the input is no URL, as it was found when the plan was made."""
-    found = told or {}
+def refusal_of(reason: Mapping[str, Any] | None) -> SpanielError:
+    """Why a line of the input is not a URL, as found when the plan was made."""
+    found = reason or {}
     return SpanielError(Code(found["code"]), **found.get("details", {}))
 
 

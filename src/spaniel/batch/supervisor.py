@@ -1,5 +1,7 @@
 """The supervisor of a run: starts workers, restarts those that die, passes leases on, adds up status, collects output.
 
+It assigns shards to workers, and further ones to a worker that has nothing left to begin. The supervisor owns the hosts
+of a shard that is not assigned: it gives turns there to redirects of all workers, and later hands over what it knows.
 Everything happens on one event loop. Workers are processes here, or actors of a Ray cluster (`ray_workers`).
 """
 
@@ -8,30 +10,35 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spaniel.batch import channel as say
 from spaniel.batch.planning import shard_of
-from spaniel.batch.worker import TaskFile, why_unwritable
+from spaniel.batch.worker import RunHosts, TaskFile, why_unwritable
+from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts.limits import Limits
-from spaniel.hosts.rules import Rules
-from spaniel.runs.parts import CAPTURES, RECORDS, Result, Writer
+from spaniel.hosts.limits import HostLimits, total_time_over
+from spaniel.hosts.rules import HostRules
+from spaniel.runs.parts import CAPTURES, RECORDS, PartWriter, Result
 from spaniel.runs.store import Shard, Shards
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from spaniel.batch.launching import Launched, Process
     from spaniel.batch.progress import Progress
+    from spaniel.hosts.hosts import HostState
     from spaniel.runs.parts import Collector
 
     Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should wait before it says more
     Brief = Callable[[int], dict[str, Any]]  # what a worker is to do, each time that it is started
 
+SUPERVISOR = -1  # as an owner of hosts
+LEAST_PAGES = 1000  # that are assigned together, where there are enough for all workers
 GONE = "gone"  # of a worker that has died
 DEAD_STARTS = 3  # in a row, after which a worker is not started again
 END_SECONDS = 5.0
@@ -45,8 +52,8 @@ class Pace(NamedTuple):
 
     workers: int = 1
     jobs: int = BATCH_JOBS.default  # pages under way in each worker
-    rules: Rules = Rules()
-    limits: Limits = Limits()
+    rules: HostRules = HostRules()
+    limits: HostLimits = HostLimits()
 
 
 class Workers(Protocol):
@@ -57,7 +64,7 @@ class Workers(Protocol):
     async def start(self, count: int, hear: Hear, brief: Brief) -> None:
         """Start them; from then on `hear` gets what they say."""
 
-    def tell(self, worker: int, word: str, *values: Any) -> None: ...
+    def send(self, worker: int, word: str, *values: Any) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -79,14 +86,23 @@ class Supervisor:
         is_spread: bool = False,
         parts: str = "",
     ) -> None:
-        """`shards`: those that are not done, with the number of their pages."""
+        """`shards`: those that are not done, with the number of their pages, in the order of assignment."""
         self._folder, self._shard_count, self._workers = folder, shard_count, workers
         self._collector, self._progress, self._pace = collector, progress, pace
         self._endings, self._is_spread, self._parts = endings, is_spread, parts
         count = max(1, min(pace.workers, len(shards)))
-        self._given = assign(shards, count)
-        self._owners = _owners(self._given, shard_count)
         self._members = [_Member() for _ in range(count)]
+        self._given: list[list[int]] = [[] for _ in range(count)]  # the shards of each worker
+        self._pages, self._unassigned = shards, list(shards)
+        self._owners: dict[int, int] = {}  # the worker that owns the hosts of a shard, if not the supervisor does
+        self._wanting: dict[int, list[int]] = {}  # shards that a worker gets when leases there have ended
+        if is_spread:  # a host is in all shards, so workers have all of theirs from the beginning
+            self._given = assign(shards, count)
+            self._owners = _owners(self._given, shard_count)
+            self._unassigned.clear()
+        own = {"owned": (), "shard_count": shard_count, "workers": 1, "is_spread": False}
+        own |= {"rules": pace.rules.as_data(), "limits": self._limits}
+        self._hosts = RunHosts(own, self._hear_own, SystemClock())
         self._suspects: set[int] = set()  # tasks that were under way when a worker died
         self._blamed: set[int] = set()  # of them: under way alone when it died again
         self._leases: dict[tuple[int, int], _Lease] = {}  # by who holds or waits for it
@@ -106,10 +122,11 @@ class Supervisor:
             say.DENIED: self._denied,
             say.REPORT: self._report,
             say.LEARNT: self._learnt,
+            say.WANT: self._want,
             say.RESULTS: self._results,
             GONE: self._gone,
         }
-        self._writer: Writer | None = None
+        self._writer: PartWriter | None = None
         self._shards = Shards(Shard.open(folder, number) for number in shards) if workers.is_remote else None
         self._futile = 0  # lives of workers that ended for no known reason
         progress.watch(lambda: [member.status for member in self._members])
@@ -120,13 +137,14 @@ class Supervisor:
         if self._shards is not None:
             for shard in self._shards:
                 shard.lock()
-            self._writer = Writer(self._shards, self._endings, self._cannot_write)
+            self._writer = PartWriter(self._shards, self._endings, self._cannot_write)
         collecting = asyncio.create_task(self._collect_often())
         try:
             if limit:
                 timer = asyncio.get_running_loop().call_later(limit, self._end_time, limit)
             for worker in range(len(self._members)):
                 self._under_way(worker)  # of an earlier run
+                self._assign(worker, self._choose())
             await self._workers.start(len(self._members), self._hear, self._brief)
             while self._failure is None and not all(member.is_done for member in self._members):
                 await self._news.wait()
@@ -136,6 +154,7 @@ class Supervisor:
                 timer.cancel()
             collecting.cancel()
             await self._workers.close()
+            await self._hosts.lender.close()
             if self._writer is not None:
                 await asyncio.to_thread(self._writer.close)
             if self._shards is not None:
@@ -147,16 +166,17 @@ class Supervisor:
 
     def _end_time(self, limit: float) -> None:
         self._over = limit
-        self._tell_all(say.OVER, limit)
+        self._hosts.close(total_time_over(limit))
+        self._send_all(say.OVER, limit)
 
     def stop(self) -> None:
         """Begin nothing more, and finish what is under way."""
         self._is_stopping = True
-        self._tell_all(say.STOP)
+        self._send_all(say.STOP)
 
-    def _tell_all(self, word: str, *values: Any) -> None:
+    def _send_all(self, word: str, *values: Any) -> None:
         for number in range(len(self._members)):
-            self._workers.tell(number, word, *values)
+            self._workers.send(number, word, *values)
 
     def _brief(self, worker: int) -> dict[str, Any]:
         """What a worker is to do; the same again when it is restarted, but for what is known of the pages by then."""
@@ -165,10 +185,9 @@ class Supervisor:
         mine.is_done = self._is_stopping
         mine.lives += 1
         beside: dict[str, Any] = {}
-        if self._shards is not None and self._writer is not None:
+        if self._writer is not None:
             self._writer.flush()  # what a worker before it has sent is not fetched again
-            copies = {f"{self._shards[n].name}.sqlite3": self._shards[n].copy() for n in self._given[worker]}
-            beside = {"shard_files": copies, "folder_id": os.stat(self._folder).st_ino}
+            beside = {"shard_files": self._copies(self._given[worker]), "folder_id": os.stat(self._folder).st_ino}
         return beside | {
             "folder": self._folder,
             "tasks": os.path.join(self._folder, TASK_FILE.format(worker)),
@@ -178,7 +197,8 @@ class Supervisor:
             "workers": len(self._members),
             "jobs": pace.jobs,
             "rules": pace.rules.as_data(),
-            "limits": tuple(pace.limits._replace(total_time=0.0)),
+            "limits": self._limits,
+            "takes_more": not self._is_spread,
             "is_spread": self._is_spread,
             "endings": dict(self._endings),
             "parts": self._parts,
@@ -188,6 +208,16 @@ class Supervisor:
             "pause": pace.rules.longest_delay() if mine.lives > 1 else 0.0,
         }
 
+    @property
+    def _limits(self) -> tuple[float, ...]:
+        return tuple(self._pace.limits._replace(total_time=0.0))
+
+    def _copies(self, shards: Iterable[int]) -> dict[str, bytes]:
+        """The files of shards, for workers that cannot read them here."""
+        if self._shards is None:
+            return {}
+        return {f"{self._shards[number].name}.sqlite3": self._shards[number].copy() for number in shards}
+
     async def _collect_often(self) -> None:
         """Append what workers have committed to the output."""
         while True:
@@ -195,7 +225,7 @@ class Supervisor:
             try:
                 known = self._parts_known if self._writer is None else self._writer.parts
                 await asyncio.to_thread(self._collector.collect, dict(known))
-            except Exception as error:  # noqa: BLE001  whatever it is, the run must not go on without its output
+            except Exception as error:  # noqa: BLE001  whatever it is, the run must not continue without its output
                 self._failed(0, *why_unwritable(error))
                 return
 
@@ -231,7 +261,7 @@ class Supervisor:
         self._members[worker].is_ready = True
         for (holder, number), lease in self._leases.items():
             if lease.owner == worker:
-                self._workers.tell(worker, say.TAKE, holder, number, lease.host, lease.led)
+                self._workers.send(worker, say.TAKE, holder, number, lease.host, lease.led)
 
     def _done(self, worker: int) -> None:
         self._members[worker].is_done = True
@@ -255,6 +285,7 @@ class Supervisor:
         if self._futile >= MOST_FUTILE:
             self._failed(worker, "workers end again and again; what they say is above")
         member.is_ready = False
+        self._unassigned += self._wanting.pop(worker, ())
         for holder, number in list(self._leases):
             if holder == worker:
                 self._release(holder, number, False)
@@ -269,43 +300,106 @@ class Supervisor:
             os.unlink(path)
         return found
 
+    # shards
+
+    def _want(self, worker: int) -> None:
+        """A worker has nothing left to begin."""
+        shards = self._choose()
+        if not shards:
+            self._workers.send(worker, say.NO_MORE)
+            return
+        self._wanting[worker] = shards
+        for (holder, number), lease in self._leases.items():
+            if lease.shard in shards and not lease.is_granted:
+                self._hosts.lender.release(holder, number, answered=False)  # the new owner grants it
+        self._assign_free()
+
+    def _choose(self) -> list[int]:
+        """The next shards to be assigned: one, or several small ones."""
+        chosen: list[int] = []
+        pages = 0
+        while self._unassigned and not self._is_stopping and pages < LEAST_PAGES:
+            chosen.append(self._unassigned.pop(0))
+            pages += self._pages[chosen[-1]]
+            if pages * len(self._members) > sum(self._pages[shard] for shard in self._unassigned):
+                break
+        return chosen
+
+    def _assign_free(self) -> None:
+        """Assign what workers wait for, once no turn of the supervisor's is out there."""
+        busy = {lease.shard for lease in self._leases.values() if lease.owner == SUPERVISOR and lease.is_granted}
+        for worker, shards in list(self._wanting.items()):
+            if busy.isdisjoint(shards):
+                del self._wanting[worker]
+                hosts = self._assign(worker, shards)
+                self._workers.send(worker, say.ASSIGN, shards, self._copies(shards), hosts)
+                for (holder, number), lease in self._leases.items():
+                    if lease.shard in shards:
+                        lease.owner = worker
+                        self._workers.send(worker, say.TAKE, holder, number, lease.host, lease.led)
+
+    def _assign(self, worker: int, shards: list[int]) -> list[HostState]:
+        self._given[worker] += shards
+        self._owners |= dict.fromkeys(shards, worker)
+        return self._hosts.hand_over(lambda host: shard_of(host, self._shard_count) in shards)
+
     # leases of hosts
 
-    def _owner_of(self, host: str) -> int:
-        return self._owners[shard_of(host, self._shard_count)]
-
     def _take(self, worker: int, number: int, host: str, led: bool) -> None:
-        lease = self._leases[worker, number] = _Lease(self._owner_of(host), host, led)
-        if self._members[lease.owner].is_ready:
-            self._workers.tell(lease.owner, say.TAKE, worker, number, host, led)
+        shard = shard_of(host, self._shard_count)
+        lease = self._leases[worker, number] = _Lease(self._owners.get(shard, SUPERVISOR), shard, host, led)
+        if lease.owner == SUPERVISOR:
+            if not any(shard in shards for shards in self._wanting.values()):
+                self._hosts.lender.take(worker, number, host, led)
+        elif self._members[lease.owner].is_ready:
+            self._workers.send(lease.owner, say.TAKE, worker, number, host, led)
 
     def _release(self, worker: int, number: int, answered: bool) -> None:
         lease = self._leases.pop((worker, number), None)
-        if lease is not None:
-            self._workers.tell(lease.owner, say.RELEASE, worker, number, answered)
+        if lease is None:
+            return
+        if lease.owner == SUPERVISOR:
+            self._hosts.lender.release(worker, number, answered)
+            self._loop.call_soon(self._assign_free)  # when the turn has ended
+        else:
+            self._workers.send(lease.owner, say.RELEASE, worker, number, answered)
+
+    def _hear_own(self, word: str, *values: Any) -> None:
+        """What the supervisor's own hosts say."""
+        if word in (say.GRANTED, say.DENIED):
+            self._hear(SUPERVISOR, word, *values)
 
     def _granted(self, _owner: int, worker: int, number: int) -> None:
-        self._workers.tell(worker, say.GRANTED, number)
+        if (lease := self._leases.get((worker, number))) is not None:
+            lease.is_granted = True
+        self._workers.send(worker, say.GRANTED, number)
 
     def _denied(self, _owner: int, worker: int, number: int, code: str, details: Mapping[str, Any]) -> None:
         self._leases.pop((worker, number), None)
-        self._workers.tell(worker, say.DENIED, number, code, details)
+        self._workers.send(worker, say.DENIED, number, code, details)
 
     def _report(self, _worker: int, host: str, method: str, values: Sequence[Any]) -> None:
-        self._workers.tell(self._owner_of(host), say.LEARNT, method, values)
+        owner = self._owners.get(shard_of(host, self._shard_count), SUPERVISOR)
+        if owner == SUPERVISOR:
+            self._hosts.learn(method, list(values))
+        else:
+            self._workers.send(owner, say.LEARNT, method, values)
 
     def _learnt(self, worker: int, method: str, values: Sequence[Any]) -> None:
         for other in range(len(self._members)):
             if other != worker:
-                self._workers.tell(other, say.LEARNT, method, values)
+                self._workers.send(other, say.LEARNT, method, values)
 
 
-class _Lease(NamedTuple):
-    """A turn at a host that another worker owns, which is waited for or held."""
+@dataclass
+class _Lease:
+    """A turn at a host that another worker or the supervisor owns, which is waited for or held."""
 
     owner: int
+    shard: int
     host: str
     led: bool
+    is_granted: bool = False
 
 
 class _Member:
@@ -378,7 +472,7 @@ class Processes:
             for number in range(count)
         ]
 
-    def tell(self, worker: int, word: str, *values: Any) -> None:
+    def send(self, worker: int, word: str, *values: Any) -> None:
         pipe = self._pipes[worker] if self._pipes else None
         if pipe is not None and not pipe.is_closing():  # asyncio complains of what is written to a process that ends
             pipe.write(say.frame((word, *values)))

@@ -26,13 +26,15 @@ from spaniel.batch.planning import shard_of
 from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_of, unexpected
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
+from spaniel.files import write_atomically
 from spaniel.hosts import Hosts
-from spaniel.hosts.limits import Limits, total_time_over
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.hosts import HostState
+from spaniel.hosts.limits import HostLimits, total_time_over
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.hosts.scheduler import Scheduler
 from spaniel.net.deadline import Deadline
 from spaniel.net.sockets import raise_descriptors
-from spaniel.runs.parts import Result, Writer
+from spaniel.runs.parts import PartWriter, Result
 from spaniel.runs.store import Shard, Shards
 from spaniel.url.value import split
 
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.batch")
 
 STATUS_SECONDS = 0.25
-BEHIND_SECONDS = 0.05  # before it is looked again whether the writer has room
+BEHIND_SECONDS = 0.05  # between two checks whether the writer has caught up
 NO_LIMIT = 1e9  # seconds
 OK = 200  # any status of a host that answers
 LONGEST_PAUSE = 30.0  # seconds before a worker begins that replaces another one
@@ -87,21 +89,28 @@ class Worker:
         self._shards, self._scheduler, self._fetch, self._results = shards, scheduler, fetch, results
         self._begun, self._suspects, self._blamed, self._alone = begun, suspects, blamed, asyncio.Lock()
         self._waiting: set[asyncio.Task[None]] = set()  # for the writer
+        self._refusing: list[asyncio.Task[None]] = []
         self.fetched = 0  # fetches that ended
         self.on_begin: Callable[[], object] | None = None  # called once, with the first page
 
     async def run(self) -> bool:
         """Until every item has its record, or the scheduler is stopped; whether all have. Cancelled, it leaves what is
         under way."""
-        refusing = asyncio.create_task(self._refuse_lines())
+        self._refusing = [asyncio.create_task(self._refuse_lines(shard)) for shard in self._shards]
         try:
             is_whole = await self._scheduler.run(self._work)
-            await refusing
+            await asyncio.gather(*self._refusing)
         finally:
-            for task in (refusing, *self._waiting):
+            for task in (*self._refusing, *self._waiting):
                 task.cancel()
-            await asyncio.gather(refusing, *self._waiting, return_exceptions=True)
+            await asyncio.gather(*self._refusing, *self._waiting, return_exceptions=True)
         return is_whole
+
+    def add(self, shard: Shard) -> None:
+        """Work on one more shard."""
+        self._shards.add(shard)
+        self._refusing.append(asyncio.create_task(self._refuse_lines(shard)))
+        self._scheduler.extend(shard.hosts())
 
     async def _room(self) -> None:
         while self._results.is_behind:  # noqa: ASYNC110  a thread's own count
@@ -120,13 +129,12 @@ class Worker:
         if not task.cancelled():
             self._scheduler.resume()
 
-    async def _refuse_lines(self) -> None:
+    async def _refuse_lines(self, shard: Shard) -> None:
         """Records of lines that are not URLs."""
-        for shard in self._shards:
-            for item, why in shard.refused():
-                self._put(shard.number, [item], refused(None, refusal_of(why)), item.ordinal)
-                await self._room()
-                await asyncio.sleep(0)
+        for item, why in shard.refused():
+            self._put(shard.number, [item], refused(None, refusal_of(why)), item.ordinal)
+            await self._room()
+            await asyncio.sleep(0)
 
     async def _work(self, lease: Lease[Task]) -> None:
         task = lease.item
@@ -369,17 +377,19 @@ class RunHosts(Hosts):
 
     def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock) -> None:
         self._brief, self._send = brief, send
-        self._own = frozenset(brief["owned"])
-        usual = Rule(*brief["rules"][0])
-        by_domain = {domain: Rule(*rule) for domain, rule in brief["rules"][1].items()}
+        self.owned = set(brief["owned"])  # shards
+        usual = HostRule(*brief["rules"][0])
+        by_domain = {domain: HostRule(*rule) for domain, rule in brief["rules"][1].items()}
         self._spread_rule = usual if brief["is_spread"] and usual.delay == 0 else None
         self._share = usual.per_host // brief["workers"]
         self._slow: set[str] = set()  # hosts that are spread, and ask for delays
         self.leases = ForeignHosts(send, self.owns)
-        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else Rules(usual, by_domain)
-        self._named = Rules(usual, by_domain)
+        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else HostRules(usual, by_domain)
+        self._named = HostRules(usual, by_domain)
         several = brief["workers"] > 1
-        super().__init__(clock, rules=rules, limits=Limits(*brief["limits"]), foreign=self.leases if several else None)
+        super().__init__(
+            clock, rules=rules, limits=HostLimits(*brief["limits"]), foreign=self.leases if several else None
+        )
         self.lender = Lender(self, send)
 
     def is_spread(self, host: str) -> bool:
@@ -395,9 +405,9 @@ class RunHosts(Hosts):
         return self.is_spread(host) or self.is_home(host)
 
     def is_home(self, host: str) -> bool:
-        return shard_of(host, self._brief["shard_count"]) in self._own
+        return shard_of(host, self._brief["shard_count"]) in self.owned
 
-    def share(self, host: str, rule: Rule) -> Rule:
+    def share(self, host: str, rule: HostRule) -> HostRule:
         if not self.is_spread(host):
             return rule
         others = self._brief["workers"] - 1
@@ -405,21 +415,21 @@ class RunHosts(Hosts):
 
     def asked_to_wait(self, where: str, status: int, seconds: float | None, *, led: bool = False) -> None:
         super().asked_to_wait(where, status, seconds, led=led)
-        self._tell_others(where, "asked_to_wait", where, status, seconds, led)
+        self._inform_others(where, "asked_to_wait", where, status, seconds, led)
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         super().set_crawl_delay(host, seconds)
         if seconds and self.is_spread(host):
-            self._tell_others(host, "set_crawl_delay", host, seconds)
+            self._inform_others(host, "set_crawl_delay", host, seconds)
             self._slow.add(host)
 
     def give_up(self, host: str, error: SpanielError, *, led: bool = False) -> None:
         is_new = self.given_up(host, led=led) is None
         super().give_up(host, error, led=led)
         if is_new:
-            self._tell_others(host, "give_up", host, str(error.code), error.details, led)
+            self._inform_others(host, "give_up", host, str(error.code), error.details, led)
 
-    def _tell_others(self, where: str, method: str, *values: object) -> None:
+    def _inform_others(self, where: str, method: str, *values: object) -> None:
         if self._brief["workers"] > 1 and self.is_spread(split(where).host if "://" in where else where):
             self._send(say.LEARNT, method, values)
 
@@ -439,21 +449,21 @@ class RunHosts(Hosts):
             self.unanswered(where, SpanielError(Code(code)), led=True)
 
 
-class _SharedRules(Rules):
+class _SharedRules(HostRules):
     """Rules with a share of the places where a host is spread over workers."""
 
-    def __init__(self, usual: Rule, by_domain: Mapping[str, Rule], hosts: RunHosts) -> None:
+    def __init__(self, usual: HostRule, by_domain: Mapping[str, HostRule], hosts: RunHosts) -> None:
         super().__init__(usual, by_domain)
         self._sharing = hosts
 
-    def of(self, host: str) -> Rule:
+    def of(self, host: str) -> HostRule:
         return self._sharing.share(host, super().of(host))
 
 
 class _Relayed:
     """Results that are sent to the supervisor: there are too many, too, where those that were sent wait."""
 
-    def __init__(self, writer: Writer, is_behind: Callable[[], bool]) -> None:
+    def __init__(self, writer: PartWriter, is_behind: Callable[[], bool]) -> None:
         self._writer, self._is_behind = writer, is_behind
         self.put = writer.put
 
@@ -471,29 +481,51 @@ class Service:
         self._hosts = RunHosts(brief, send, self._clock)
         self._scheduler: Scheduler[Task] | None = None
         self._worker: Worker | None = None
-        self._writer: Writer | None = None
+        self._writer: PartWriter | None = None
         self._is_stopping = False
         self._over = total_time_over(brief["over"]) if brief["over"] else None
+        self._received: dict[str, Callable[..., None]] = {
+            say.STOP: self._stop,
+            say.OVER: self._end_time,
+            say.TAKE: self._hosts.lender.take,
+            say.RELEASE: self._hosts.lender.release,
+            say.GRANTED: self._hosts.leases.granted,
+            say.DENIED: self._hosts.leases.denied,
+            say.LEARNT: self._hosts.learn,
+            say.ASSIGN: self._assign,
+            say.NO_MORE: self._no_more,
+        }
 
     def receive(self, word: str, *values: Any) -> None:
-        if word == say.STOP:
-            self._is_stopping = True
-            if self._scheduler is not None:
-                self._scheduler.stop()
-        elif word == say.TAKE:
-            self._hosts.lender.take(*values)
-        elif word == say.RELEASE:
-            self._hosts.lender.release(*values)
-        elif word == say.GRANTED:
-            self._hosts.leases.granted(*values)
-        elif word == say.DENIED:
-            self._hosts.leases.denied(*values)
-        elif word == say.LEARNT:
-            self._hosts.learn(*values)
-        elif word == say.OVER:
-            self._over = total_time_over(*values)
-            if self._scheduler is not None:
-                self._scheduler.give_up_all(self._over)
+        self._received[word](*values)
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        if self._scheduler is not None:
+            self._scheduler.stop()
+
+    def _end_time(self, limit: float) -> None:
+        self._over = total_time_over(limit)
+        if self._scheduler is not None:
+            self._scheduler.give_up_all(self._over)
+
+    def _no_more(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.no_more()
+
+    def _assign(self, numbers: list[int], files: Mapping[str, bytes], hosts: list[Any]) -> None:
+        self._hosts.owned.update(numbers)
+        for state in hosts:
+            self._hosts.take_over(HostState(*state))
+        try:
+            write_shards(self._brief["folder"], files)
+            for number in numbers:
+                shard = Shard.open(self._brief["folder"], number)
+                shard.lock()
+                if self._worker is not None:
+                    self._worker.add(shard)
+        except (SpanielError, OSError) as error:
+            self._send(say.FAILED, *why_unwritable(error))
 
     async def run(self, open_fetcher: OpenFetcher) -> None:
         """Work until everything is done, report that, and then lend turns until it is cancelled."""
@@ -530,8 +562,10 @@ class Service:
             if begun is not None:
                 begun.close()
 
-    async def _work(self, shards: Shards, fetch: Fetch, writer: Writer, begun: TaskFile | None) -> None:
-        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=self._brief["jobs"], moves=True)
+    async def _work(self, shards: Shards, fetch: Fetch, writer: PartWriter, begun: TaskFile | None) -> None:
+        more = partial(self._send, say.WANT) if self._brief["takes_more"] else None
+        jobs = self._brief["jobs"]
+        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=jobs, moves=True, more=more)
         if self._is_stopping:
             self._scheduler.stop()
         if self._over is not None:
@@ -547,7 +581,7 @@ class Service:
             reporting.cancel()
             await asyncio.gather(reporting, return_exceptions=True)
 
-    def _open_writer(self, shards: Shards) -> Writer:
+    def _open_writer(self, shards: Shards) -> PartWriter:
         loop = asyncio.get_running_loop()
 
         def failed(error: Exception) -> None:
@@ -556,7 +590,7 @@ class Service:
         relay = None if self._is_behind is None else partial(loop.call_soon_threadsafe, self._send, say.RESULTS)
         if self._brief["parts"]:
             return RemoteWriter(self._brief["parts"], shards, self._brief["endings"], failed, relay)
-        return Writer(shards, self._brief["endings"], failed, relay)
+        return PartWriter(shards, self._brief["endings"], failed, relay)
 
     async def _report_often(self) -> None:
         while True:
@@ -578,6 +612,12 @@ class Service:
                 "slowest": [tuple(slow) for slow in times.slowest(SLOWEST)] if times else [],
             },
         )
+
+
+def write_shards(folder: str, files: Mapping[str, bytes]) -> None:
+    """Copies of shards, by the names of their files."""
+    for name, data in files.items():
+        write_atomically(os.path.join(folder, name), data)
 
 
 def why_unwritable(error: Exception) -> tuple[str, str]:

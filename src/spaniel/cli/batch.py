@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from spaniel.app.settings import Settings
-    from spaniel.batch.local import Order, Run
+    from spaniel.batch.local import BatchRun, Order
     from spaniel.batch.plan_folder import PlanFolder
     from spaniel.batch.progress import Progress
     from spaniel.batch.supervisor import Pace, Supervisor, Workers
@@ -223,7 +223,7 @@ def _problems() -> Problems:
 def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
     from spaniel.app.sources import ReadSource
     from spaniel.batch.local import Order
-    from spaniel.batch.planning import MOST_SHARDS, SHARDS, read_shard
+    from spaniel.batch.planning import read_shard, shards_for
     from spaniel.pipeline.profile import load
 
     profile = load(args.profile)
@@ -251,7 +251,7 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         software,
         args.parts,
         problems,
-        shards=1 if workers == 1 else min(SHARDS * workers, MOST_SHARDS),
+        shards=shards_for(workers),
         is_spread=workers > 1 and args.per_host > 1 and args.delay == 0,
         planned=planned,
     )
@@ -276,9 +276,9 @@ def _planned(args: argparse.Namespace, shape: dict[str, str]) -> PlanFolder | No
 
 def _pace(args: argparse.Namespace, settings: Settings) -> Pace:
     from spaniel.batch.supervisor import Pace
-    from spaniel.hosts.rules import Rule, read_rules
+    from spaniel.hosts.rules import HostRule, read_rules
 
-    rules = read_rules(Rule(args.per_host, args.delay), args.hosts)
+    rules = read_rules(HostRule(args.per_host, args.delay), args.hosts)
     return Pace(_workers(args), args.jobs, rules, limits(settings, args.host_time, args.total_time))
 
 
@@ -288,7 +288,7 @@ def _workers(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> int:
-    from spaniel.batch.local import Run
+    from spaniel.batch.local import BatchRun
     from spaniel.cli.long_run import Display, LongRun, reading, stopped_code
 
     problems, pace = _problems(), _pace(args, settings)
@@ -300,7 +300,7 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         with long_run.watched(supervisor.stop, progress.under_way, display):
             yield
 
-    with Run(args.output) as run:
+    with BatchRun(args.output) as run:
         with reading(quiet=args.quiet) as told:
             run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
         report_problems(problems)
@@ -348,7 +348,7 @@ def _share(progress: Progress) -> float:
     return (progress.before + progress.records) / max(1, progress.total)
 
 
-def _summarize(progress: Progress, run: Run, output: str, *, whole: bool) -> None:
+def _summarize(progress: Progress, run: BatchRun, output: str, *, whole: bool) -> None:
     from spaniel.cli.long_run import say
 
     recorded = f"{progress.before + progress.records:,} of {progress.total:,} URLs"

@@ -1,4 +1,4 @@
-"""How long hosts take to answer: those that take the longest are told to whoever looks on."""
+"""How long hosts take to answer: the slowest are shown."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class AnswerTimes:
 
     def slowest(self, most: int) -> list[Slow]:
         """The slowest first; those with too few answers only where there are no others."""
-        told = [found for found in self._known.items() if found[1][0] >= LEAST_ANSWERS] or self._known.items()
-        return [Slow(host, total / count, count) for host, (count, total) in heapq.nlargest(most, told, key=_mean)]
+        known = [found for found in self._known.items() if found[1][0] >= LEAST_ANSWERS] or self._known.items()
+        return [Slow(host, total / count, count) for host, (count, total) in heapq.nlargest(most, known, key=_mean)]
 
 
 def _mean(found: tuple[str, tuple[int, float]]) -> float:

@@ -18,7 +18,7 @@ from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spaniel.defaults import AT_ONE_HOST, MAX_WAIT_SECONDS
 from spaniel.errors import Code, SpanielError
@@ -30,13 +30,13 @@ from spaniel.url.hostlists import same_owner
 from spaniel.url.value import DEFAULT_PORTS, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from spaniel.clock import Clock
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
     from spaniel.hosts.memory import Known, Memory
-    from spaniel.hosts.rules import Rules
+    from spaniel.hosts.rules import HostRules
     from spaniel.net.deadline import Deadline
     from spaniel.url.value import Url
 
@@ -82,7 +82,7 @@ class Politeness(NamedTuple):
 USUAL = Politeness()
 
 
-class Asked(NamedTuple):
+class AskedToWait(NamedTuple):
     """A host asked us to wait."""
 
     status: int  # of that answer
@@ -132,6 +132,23 @@ class Place(Protocol):
 
 
 current_place: ContextVar[Place | None] = ContextVar("current_place", default=None)
+
+
+class HostState(NamedTuple):
+    """What a process knows of a host, as plain data for another one. Times are in seconds from now: negative ones are
+    over."""
+
+    host: str
+    began: float
+    ended: float
+    lanes: list[float]
+    asked: dict[str, tuple[float, int]]
+    paused: float
+    why_paused: str
+    strikes: int
+    crawl_delay: float
+    failures: Sequence[tuple[bool, int, float]] = ()  # led, how many in a row, pause
+    refusals: Sequence[tuple[bool, str, Mapping[str, Any]]] = ()  # of a host that was given up: led, code, details
 
 
 class _Waiter:
@@ -196,6 +213,30 @@ class _Host:
             at = max(at, self.longest(where)[0])
         return at
 
+    def state(self, now: float) -> HostState:
+        return HostState(
+            self.name,
+            self.began - now,
+            self.ended - now,
+            [at - now for at in self.lanes],
+            {where: (until - now, status) for where, (until, status) in self.asked.items()},
+            self.paused_until - now,
+            self.why_paused,
+            self.strikes,
+            self.crawl_delay,
+        )
+
+    def learn(self, state: HostState, now: float) -> None:
+        """Of two that know something, the one that is more careful is right."""
+        self.began, self.ended = max(self.began, state.began + now), max(self.ended, state.ended + now)
+        for lane in state.lanes:
+            heappush(self.lanes, lane + now)
+        for where, (seconds, status) in state.asked.items():
+            self.asked[where] = max(self.asked.get(where, (NEVER, 0)), (seconds + now, status))
+        if state.paused + now > self.paused_until:
+            self.paused_until, self.why_paused = state.paused + now, state.why_paused
+        self.strikes, self.crawl_delay = max(self.strikes, state.strikes), max(self.crawl_delay, state.crawl_delay)
+
     def is_worth_keeping(self, now: float) -> bool:
         """Whether anything is known that the next request needs."""
         busy = self.busy or self.waiting
@@ -219,8 +260,8 @@ class Hosts:
         clock: Clock,
         memory: Memory | None = None,
         *,
-        rules: Rules | None = None,
-        limits: Limits | None = None,
+        rules: HostRules | None = None,
+        limits: HostLimits | None = None,
         foreign: Foreign | None = None,
     ) -> None:
         self.clock, self._memory, self._rules, self.limits, self._foreign = clock, memory, rules, limits, foreign
@@ -383,7 +424,7 @@ class Hosts:
             return True
         return self._known_elsewhere().get(host, NOTHING).http_only_until > self._wall()
 
-    def asked(self, where: str) -> Asked | None:
+    def asked(self, where: str) -> AskedToWait | None:
         """What an origin said, to this process or to another, when it asked us to wait; None if that is over."""
         known, elsewhere, status, seconds = self._hosts.get(host_of(where)), self._known_elsewhere(), 0, 0.0
         if known is not None and known.asked:
@@ -395,7 +436,7 @@ class Hosts:
                     left = other.not_before - self._wall()
                     if left > seconds:
                         status, seconds = other.status, left
-        return Asked(status, seconds) if seconds > 0 else None
+        return AskedToWait(status, seconds) if seconds > 0 else None
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
         """Wait as long as an origin asked; refused at once where that is too long. In a run, the turn waits."""
@@ -445,6 +486,34 @@ class Hosts:
             for waiter in list(known.waiting):
                 if not waiter.place.done():
                     waiter.place.set_exception(error)
+
+    # the owner of a host changes
+
+    def hand_over(self, is_wanted: Callable[[str], bool]) -> list[HostState]:
+        """What is known of hosts, for the process that owns them from now on; it is forgotten here."""
+        now, found = self.clock.monotonic(), []
+        given_up = {host for host, _ in self._given_up}
+        failing = self._breaker.failing() if self._breaker else set()
+        for host in filter(is_wanted, [*self._hosts, *((given_up | failing) - self._hosts.keys())]):
+            known = self._hosts.pop(host, None) or _Host(host, None)
+            refusals = [
+                (led, str(error.code), error.details)
+                for led in (False, True)
+                if (error := self._given_up.pop((host, led), None)) is not None
+            ]
+            failures = self._breaker.hand_over(host, now) if self._breaker else []
+            if refusals or failures or known.is_worth_keeping(now):
+                found.append(known.state(now)._replace(failures=failures, refusals=refusals))
+        return found
+
+    def take_over(self, state: HostState) -> None:
+        """What the owner before knew of a host."""
+        now = self.clock.monotonic()
+        self._know(state.host).learn(state, now)
+        if self._breaker is not None:
+            self._breaker.take_over(state.host, state.failures, now)
+        for led, code, details in state.refusals:
+            self.give_up(state.host, SpanielError(Code(code), **details), led=led)
 
     # waiting for a turn
 

@@ -6,7 +6,7 @@ such redirects only: else a site could close another one for a whole run.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.defaults import (
     BATCH_CRAWL_DELAY_SECONDS,
@@ -16,11 +16,14 @@ from spaniel.defaults import (
 )
 from spaniel.errors import Code, SpanielError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 GIVEN_UP = "host_given_up"  # the cause in an error of a page that was not requested, since its host was given up
 NEVER = float("-inf")
 
 
-class Limits(NamedTuple):
+class HostLimits(NamedTuple):
     """When a run gives a host up, and how long the run may take. All but `failures` in seconds."""
 
     failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
@@ -34,7 +37,7 @@ class Limits(NamedTuple):
 class Breaker:
     """Counts failures host by host; hosts that answer are not remembered."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: HostLimits) -> None:
         self._limits = limits
         self._failed: dict[tuple[str, bool], int] = {}
         self._paused: dict[tuple[str, bool], float] = {}  # until when; the requests that fail meanwhile began before
@@ -56,6 +59,22 @@ class Breaker:
             return float("inf")
         self._paused[key] = now + self._limits.pause
         return self._limits.pause
+
+    def failing(self) -> set[str]:
+        return {host for host, _ in self._failed}
+
+    def hand_over(self, host: str, now: float) -> list[tuple[bool, int, float]]:
+        """What is known of a host, which is forgotten here: led, how many failed in a row, seconds of pause."""
+        return [
+            (led, failed, self._paused.pop((host, led), NEVER) - now)
+            for led in (False, True)
+            if (failed := self._failed.pop((host, led), 0))
+        ]
+
+    def take_over(self, host: str, failures: Iterable[tuple[bool, int, float]], now: float) -> None:
+        for led, failed, pause in failures:
+            self._failed[host, led] = max(failed, self._failed.get((host, led), 0))
+            self._paused[host, led] = max(now + pause, self._paused.get((host, led), NEVER))
 
     def error(self, host: str, code: str, *, led: bool) -> SpanielError:
         """What is said of the pages that are left of a host that was given up."""

@@ -1,7 +1,7 @@
 """What hosts asked for and lack, written down for other processes and later ones: a small file beside the page cache.
 
 It only ever helps: whatever fails is as if nothing were known, and a damaged file is set aside. Times are the wall's,
-since processes share no other clock; what lies further ahead than it can is a clock's jump, and nobody's wish.
+since processes share no other clock; what is too far ahead comes from a clock that jumped, and is ignored.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NOTHING = Known()
 
 
 class Memory:
-    """Reading is quick and waits for nobody; writing is done by a thread. To be closed, which waits for the thread."""
+    """Reading never waits for a lock; writing is done by a thread, which `close` waits for."""
 
     def __init__(self, folder: str) -> None:
         self._reads, self._writes = Database(folder, LAYOUT, patience=0), Database(folder, LAYOUT)
@@ -106,7 +106,7 @@ class Memory:
             self._warn(error)
 
     def _warn(self, error: Exception) -> None:
-        """Once is enough: the fetch itself goes on."""
+        """Once: the fetch itself is not affected."""
         if not self._warned:
             self._warned = True
             log.warning("hosts_memory_failed: %s", getattr(error, "strerror", None) or error)

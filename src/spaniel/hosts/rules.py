@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 _DOMAIN = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s/:?#@*\[\]]+")  # as hosts are named: without scheme, port and path
 
 
-class Rule(NamedTuple):
+class HostRule(NamedTuple):
     """What holds at a host. A pause begins when an answer is there, so that a server never sees less of it."""
 
     per_host: int = BATCH_PER_HOST.default
     delay: float = float(BATCH_DELAY_SECONDS.default)
 
 
-USUAL = Rule()
+USUAL = HostRule()
 
 
-class Rules:
+class HostRules:
     """The rule of each host: that of the longest domain in the file which it is in, or else the usual one."""
 
-    def __init__(self, usual: Rule = USUAL, by_domain: Mapping[str, Rule] | None = None) -> None:
+    def __init__(self, usual: HostRule = USUAL, by_domain: Mapping[str, HostRule] | None = None) -> None:
         self.usual = _checked(usual, "")
         self._by_domain = {domain.lower().rstrip("."): rule for domain, rule in (by_domain or {}).items()}
 
@@ -42,7 +42,7 @@ class Rules:
     def longest_delay(self) -> float:
         return max(rule.delay for rule in (self.usual, *self._by_domain.values()))
 
-    def of(self, host: str) -> Rule:
+    def of(self, host: str) -> HostRule:
         if not self._by_domain:
             return self.usual
         domain = host
@@ -53,19 +53,19 @@ class Rules:
         return self.usual
 
 
-def read_rules(usual: Rule, path: str | None) -> Rules:
+def read_rules(usual: HostRule, path: str | None) -> HostRules:
     """From a TOML file: a table for each domain, `["example.com"]` with `per_host` and `delay`."""
     if path is None:
-        return Rules(usual)
+        return HostRules(usual)
     rules = {}
     for domain, table in read_toml(path, "hosts file").items():
         place = f"hosts file {path}: [{domain}]"
         if not isinstance(table, dict):
             raise complaint(place, 'must be a table for a domain: ["example.com"]')
-        if unknown := sorted(set(table) - set(Rule._fields)):
-            raise complaint(f"{place}.{unknown[0]}", f"unknown key; known: {', '.join(Rule._fields)}")
+        if unknown := sorted(set(table) - set(HostRule._fields)):
+            raise complaint(f"{place}.{unknown[0]}", f"unknown key; known: {', '.join(HostRule._fields)}")
         rules[_host(domain, place)] = _checked(usual._replace(**table), place)
-    return Rules(usual, rules)
+    return HostRules(usual, rules)
 
 
 def _host(domain: str, place: str) -> str:
@@ -73,16 +73,16 @@ def _host(domain: str, place: str) -> str:
     with suppress(SpanielError):
         if _DOMAIN.fullmatch(domain):
             return parse(f"http://{domain}/").host
-    raise complaint(place, 'is no domain, so no host would ever be meant; write ["example.com"], without more')
+    raise complaint(place, 'is not a domain; write ["example.com"], without scheme, port and path')
 
 
-def _checked(rule: Rule, place: str) -> Rule:
+def _checked(rule: HostRule, place: str) -> HostRule:
     per_host, delay = cast("tuple[object, object]", rule)  # a file's may be anything
     if isinstance(per_host, bool) or not isinstance(per_host, int) or not BATCH_PER_HOST.allows(per_host):
         raise _wrong(place, "per_host", f"must be a whole number from {BATCH_PER_HOST.range}")
     if isinstance(delay, bool) or not isinstance(delay, int | float) or not BATCH_DELAY_SECONDS.allows(delay):
         raise _wrong(place, "delay", f"must be seconds from {BATCH_DELAY_SECONDS.range}")
-    return Rule(per_host, float(delay))
+    return HostRule(per_host, float(delay))
 
 
 def _wrong(place: str, name: str, reason: str) -> SpanielError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from spaniel.hosts.hosts import Hosts, current_place
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spaniel.clock import Clock
     from spaniel.errors import SpanielError
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
     from spaniel.net.addresses import Address
     from spaniel.net.resolver import Resolver
 
@@ -40,13 +40,13 @@ NEVER = float("inf")
 RUNNING, WAITING, RESTING, FREE, ENDED = "running", "waiting", "resting", "free", "ended"
 
 
-class Item(Protocol):
+class QueuedItem(Protocol):
     @property
     def id(self) -> int: ...
 
 
-T = TypeVar("T", bound=Item)
-T_co = TypeVar("T_co", bound=Item, covariant=True)
+T = TypeVar("T", bound=QueuedItem)
+T_co = TypeVar("T_co", bound=QueuedItem, covariant=True)
 
 
 class Items(Protocol[T_co]):
@@ -245,7 +245,7 @@ class PlaceResolver:
 class Scheduler(Generic[T]):
     """Works on all items of a source: `await scheduler.run(work)`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         items: Items[T],
         hosts: Readiness,
@@ -254,15 +254,18 @@ class Scheduler(Generic[T]):
         at_once: int,
         moves: bool = False,
         first_alone: bool = True,
+        more: Callable[[], object] | None = None,
     ) -> None:
         """`moves`: an item whose redirect leads to a host that has no time waits in that host's queue.
-        `first_alone`: no other item of a host is begun before the first has ended."""
+        `first_alone`: no other item of a host is begun before the first has ended.
+        `more`: called when there is a place and nothing left to begin; `extend` or `no_more` is called after it."""
         self._first_alone = first_alone
         self._items, self._hosts, self._clock, self._at_once, self.moves = items, hosts, clock, at_once, moves
-        self._limits: Limits | None = None
+        self._limits: HostLimits | None = None
         if isinstance(hosts, Hosts):
             self._limits = hosts.limits
             hosts.on_give_up(self.give_up)
+        self._more, self._is_more_asked = more, False
         self._sources = items.hosts()
         self._all_taken_up = False
         self._queues: dict[str, _Queue[T]] = {}  # hosts in memory
@@ -286,7 +289,7 @@ class Scheduler(Generic[T]):
         self._end: asyncio.Future[None] | None = None
         self._work: Callable[[Lease[T]], Awaitable[None]] | None = None
 
-    # for whoever runs it
+    # running
 
     async def run(self, work: Callable[[Lease[T]], Awaitable[None]]) -> bool:
         """Work on every item; whether all are finished. What `work` raises ends the run."""
@@ -315,6 +318,16 @@ class Scheduler(Generic[T]):
         if self._end is not None:
             self._dispatch_soon()
 
+    def extend(self, hosts: Iterator[tuple[str, int]]) -> None:
+        """Further hosts of the source."""
+        self._sources, self._all_taken_up, self._is_more_asked = chain(self._sources, hosts), False, False
+        self._dispatch_soon()
+
+    def no_more(self) -> None:
+        """The run ends with the items that it has."""
+        self._more = None
+        self._dispatch_soon()
+
     @property
     def has_items(self) -> bool:
         """Whether anything is left to begin."""
@@ -329,7 +342,7 @@ class Scheduler(Generic[T]):
         self._dispatch()
 
     def pause(self) -> None:
-        """Begin nothing until `resume`: whoever takes the results is behind."""
+        """Begin nothing until `resume`: the writer of the results is behind."""
         self._is_paused = True
 
     def resume(self) -> None:
@@ -432,6 +445,7 @@ class Scheduler(Generic[T]):
     def _next_new(self) -> _Queue[T] | None:
         """A host from the source. Those that wait long are not counted: no number of them keeps the rest waiting."""
         if self._all_taken_up:
+            self._ask_for_more()
             return None
         most = max(LIVE_PER_PLACE * self._at_once, LEAST_LIVE)
         if len(self._queues) >= most + self._far:
@@ -439,7 +453,13 @@ class Scheduler(Generic[T]):
         while (queue := self._take_up()) is not None:
             if queue.refusal is None and not queue.in_heap:
                 return queue
+        self._ask_for_more()
         return None
+
+    def _ask_for_more(self) -> None:
+        if self._more is not None and not self._is_more_asked:
+            self._is_more_asked = True
+            self._more()
 
     def _take_up(self) -> _Queue[T] | None:
         if self._all_taken_up:
@@ -746,7 +766,7 @@ class Scheduler(Generic[T]):
             return True
         while self._heap and (self._heap[0][2].refusal is not None or not self._heap[0][2].left):
             self._pop()
-        return self._all_taken_up and not (self._heap or self._delayed or self._refused)
+        return self._all_taken_up and self._more is None and not (self._heap or self._delayed or self._refused)
 
     async def _ring(self, at: float) -> None:
         await self._clock.sleep(max(0.0, at - self._clock.monotonic()))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from spaniel.browser.rendering import RenderedPage, RenderRequest
-    from spaniel.hosts import Asked
+    from spaniel.hosts import AskedToWait
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestHeaders
@@ -89,7 +89,7 @@ class Hosts(Protocol):
 
     def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None: ...
 
-    def asked(self, where: str) -> Asked | None: ...
+    def asked(self, where: str) -> AskedToWait | None: ...
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None: ...
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from spaniel.runs.store import Shard, Shards
 
-PART_BYTES = 64 << 20  # of a part file, after which the next one begins: what is collected needs no room twice
+PART_BYTES = 64 << 20  # of a part file, after which the next one begins: what is collected does not need space twice
 BUFFER = 1 << 20  # bytes that wait in memory for one part file
 BATCH = 64  # records that are committed together, or
 SECONDS = 1.0  # whichever comes first: what a kill may cost
@@ -143,7 +143,7 @@ class Part:
 
 
 def packed(data: bytes) -> bytes:
-    """With its own checksum, so that whoever reads it knows that it is whole."""
+    """With its own checksum, so that damage is detected."""
     return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
@@ -213,7 +213,7 @@ class Result(NamedTuple):
     captured: bytes = b""  # what came over the wire
 
 
-class Writer:
+class PartWriter:
     """Commits results, in a thread: appends, syncs, then commits to each shard. `failed` is called from the thread.
 
     `endings`: the kinds of part files that are written, and how their names end. `relay`: what takes a batch instead
@@ -343,7 +343,7 @@ CREATE TABLE records (code TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROW
 )
 
 
-class Output(NamedTuple):
+class PartOutput(NamedTuple):
     """Where the parts of a kind are collected: one file, or several in a folder."""
 
     ending: str  # of the part files
@@ -358,7 +358,7 @@ class Collector:
     A part file that is collected whole, and not the last of its shard, is removed.
     """
 
-    def __init__(self, folder: str, outputs: Mapping[str, Output]) -> None:
+    def __init__(self, folder: str, outputs: Mapping[str, PartOutput]) -> None:
         self._folder, self._outputs = folder, outputs
         self._database = Database(folder, LAYOUT, folder_is_checked=True, on_open=_durable)
         self._files: dict[str, tuple[int, Part]] = {}

@@ -15,7 +15,7 @@ from spaniel.files import TEMPORARY_NAME, sync_folder, try_lock, write_atomicall
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from spaniel.runs.store import Counts
+    from spaniel.runs.store import ShardCounts
 
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, SUMMARY = "lock", "run.json", "summary.json"
@@ -44,7 +44,7 @@ class PlanCounts(NamedTuple):
     def duplicates(self) -> int:
         return self.planned - self.refused - self.tasks
 
-    def with_shard(self, shard: Counts) -> PlanCounts:
+    def with_shard(self, shard: ShardCounts) -> PlanCounts:
         return PlanCounts(
             self.items,
             self.planned + shard.planned,
@@ -58,7 +58,7 @@ class PlanCounts(NamedTuple):
 class About(NamedTuple):
     """What a run was begun with. It is resumed with the same."""
 
-    sources: dict[str, str]  # name -> fingerprint; empty where it cannot be told
+    sources: dict[str, str]  # name -> fingerprint; empty where unknown
     shape: dict[str, str]  # what decides which record a URL gets: profile, shard, limit
     counts: PlanCounts
     lost: int = 0  # how often URLs of the sources could not be read
@@ -98,14 +98,14 @@ class RunFolder:
                 os.makedirs(self.path, 0o755, exist_ok=True)  # SQLite files are in no folder that others write to
                 self._require_own()
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-                self._require_nobody_else(descriptor)
+                self._require_sole_user(descriptor)
                 if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     return descriptor
                 os.close(descriptor)  # of a run that has just removed it
         except OSError as error:
             raise _bad(self.output, f"cannot be written: {error.strerror}") from None
 
-    def _require_nobody_else(self, descriptor: int) -> None:
+    def _require_sole_user(self, descriptor: int) -> None:
         try:
             is_ours = try_lock(descriptor)
         except OSError:  # a file system without locks
@@ -118,17 +118,17 @@ class RunFolder:
         """What the run is about whose plan is here; None where none was finished."""
         try:
             with open(os.path.join(self.path, ABOUT), encoding="utf-8") as file:
-                told = json.load(file)
-            if told["format"] != FORMAT:
-                raise _bad(self.output, _other_version(told["format"]))
+                data = json.load(file)
+            if data["format"] != FORMAT:
+                raise _bad(self.output, _other_version(data["format"]))
             return About(
-                told["sources"],
-                told["shape"],
-                PlanCounts(*told["counts"]),
-                told["lost"],
-                tuple(told["shards"]),
-                told["shard_count"],
-                told["is_spread"],
+                data["sources"],
+                data["shape"],
+                PlanCounts(*data["counts"]),
+                data["lost"],
+                tuple(data["shards"]),
+                data["shard_count"],
+                data["is_spread"],
             )
         except FileNotFoundError:
             return None
@@ -137,9 +137,9 @@ class RunFolder:
 
     def write(self, about: About) -> None:
         """From now on the run can be resumed: its plan is on the disk."""
-        told = {"format": FORMAT, **about._asdict(), "counts": list(about.counts)}
+        data = {"format": FORMAT, **about._asdict(), "counts": list(about.counts)}
         sync_folder(self.path)
-        write_atomically(os.path.join(self.path, ABOUT), json.dumps(told).encode(), None, durable=True)
+        write_atomically(os.path.join(self.path, ABOUT), json.dumps(data).encode(), None, durable=True)
 
     def clear(self) -> None:
         """Forget the run, all but its lock. Nothing is removed that has not a name of ours."""
@@ -151,10 +151,11 @@ class RunFolder:
         """The run is done, and its records are collected."""
         for name in os.listdir(self.path):
             if _OF_SHARDS.fullmatch(name):
-                os.unlink(os.path.join(self.path, name))
+                with suppress(FileNotFoundError):  # SQLite removes its log when a worker of an earlier run ends
+                    os.unlink(os.path.join(self.path, name))
 
     def _require_own(self) -> None:
-        """In a folder that others may write to, somebody may have put a link, or a folder of theirs, in its place."""
+        """In a folder that others may write to, another user may have put a link or folder in its place."""
         found = os.lstat(self.path)
         is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
         if not stat.S_ISDIR(found.st_mode) or not is_own:
@@ -184,7 +185,7 @@ def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, 
 
 def _changed(output: str, reason: str) -> SpanielError:
     may = "Give what it was begun with, or begin again with --overwrite"
-    return _bad("--resume", f"the run of {output} cannot go on: {reason}. {may}")
+    return _bad("--resume", f"the run of {output} cannot be resumed: {reason}. {may}")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

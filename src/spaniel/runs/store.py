@@ -79,7 +79,7 @@ class Task(NamedTuple):
         return self.first.ordinal + 1
 
 
-class Counts(NamedTuple):
+class ShardCounts(NamedTuple):
     """What the plan of one shard holds."""
 
     planned: int = 0
@@ -185,7 +185,7 @@ class Shard:
             raise RuntimeError("this shard is planned already")
         return self._adding
 
-    def finish_planning(self) -> Counts:
+    def finish_planning(self) -> ShardCounts:
         """Join the items that have one URL, make the index of hosts, and commit."""
         self._insert()
         plan = self._plan
@@ -196,7 +196,7 @@ class Shard:
             planned, refused = plan.execute("SELECT COUNT(*), COUNT(refusal) FROM items").fetchone()
             hosts = "SELECT COUNT(*) AS pages FROM items WHERE is_open = 1 AND host <> 0 GROUP BY host"
             found = plan.execute(f"SELECT COUNT(*), TOTAL(pages), MAX(pages) FROM ({hosts})").fetchone()  # noqa: S608
-            counts = Counts(planned, int(found[1]), refused, found[0], found[2] or 0)
+            counts = ShardCounts(planned, int(found[1]), refused, found[0], found[2] or 0)
             plan.execute("INSERT INTO counts VALUES (?, ?, ?, ?, ?)", counts)
             self._adding = None
             self._open.close()
@@ -219,9 +219,9 @@ class Shard:
 
     # reading
 
-    def counts(self) -> Counts:
+    def counts(self) -> ShardCounts:
         with _readable(self):
-            return Counts(*self._read.execute("SELECT * FROM counts").fetchone())
+            return ShardCounts(*self._read.execute("SELECT * FROM counts").fetchone())
 
     def left(self) -> int:
         """How many pages are still to be fetched, and lines to be refused."""
@@ -345,7 +345,14 @@ class Shards:
 
     def __init__(self, shards: Iterable[Shard], find: Callable[[str], int] | None = None) -> None:
         self._shards = {shard.number: shard for shard in shards}
-        self._find = find if len(self._shards) > 1 else lambda _: next(iter(self._shards), -1)
+        if find is None and len(self._shards) == 1:
+            (only,) = self._shards
+            find = lambda _: only  # noqa: E731
+        self._find = find
+
+    def add(self, shard: Shard) -> None:
+        """Only where `find` says which hosts it has."""
+        self._shards[shard.number] = shard
 
     def __getitem__(self, number: int) -> Shard:
         return self._shards[number]

@@ -63,8 +63,8 @@ def main() -> None:
         }
         for who, reader in readers.items():
             found = list(reader())
-            told = {found.metadata.get("url") or found.metadata.get("final_url") for found in found}
-            assert told == wanted, (who, sorted(map(str, told))[:3])
+            urls = {found.metadata.get("url") or found.metadata.get("final_url") for found in found}
+            assert urls == wanted, (who, sorted(map(str, urls))[:3])
             assert len(found) == PAGES
             assert all("The river in spring" in each.text for each in found)
             print(f"  datatrove {version('datatrove')} {who}: {len(found)} of {PAGES} pages, each with its text")

@@ -1,4 +1,4 @@
-"""Shards put together: each record once, in order if asked, what is missing told."""
+"""Shards put together: each record once, in order if asked, what is missing reported."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def shards(tmp_path: Path, count: int, ending: str = "jsonl") -> list[str]:
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.zst"])
 @pytest.mark.parametrize("out", ["out.jsonl", "out.jsonl.zst", "out.parquet"])
 def test_records_come_in_the_order_of_their_ordinals(tmp_path: Path, ending: str, out: str) -> None:
-    told = merge(shards(tmp_path, 200, ending), str(tmp_path / out), by_ordinal=True)
-    assert told == (200, 0, [])
+    merged = merge(shards(tmp_path, 200, ending), str(tmp_path / out), by_ordinal=True)
+    assert merged == (200, 0, [])
     path = tmp_path / out
     if out == "out.parquet":
         found = parquet.read_table(path)["ordinal"].to_pylist()
@@ -83,27 +83,27 @@ def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
             merge([path], str(tmp_path / "none" / "out.jsonl"), by_ordinal=by_ordinal)
 
 
-def test_gaps_are_told(tmp_path: Path) -> None:
+def test_gaps_are_reported(tmp_path: Path) -> None:
     path = str(write(tmp_path / "one.jsonl", map(record, [2, 3, 7, 100_000])))
-    told = merge([path], str(tmp_path / "out.jsonl"))
-    assert told.gaps == [(0, 1), (4, 6), (8, 99_999)]
-    assert told.missing == 100_001 - 4
+    merged = merge([path], str(tmp_path / "out.jsonl"))
+    assert merged.gaps == [(0, 1), (4, 6), (8, 99_999)]
+    assert merged.missing == 100_001 - 4
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b'{"ordinal": 0}\n{"ordinal": 1, "mark', "breaks off"),
         (b'{"ordinal": 0}\n{"ordinal": "x"}\n', "line 2 is not a record"),
         (b'{"url": "x"}\n', "line 1 is not a record"),
         (b"nonsense\n", "line 1 is not a record"),
-        (b'{"ordinal": -1}\n', "-1 is no ordinal"),
-        (b'{"ordinal": 9223372036854775807}\n', "is no ordinal"),
+        (b'{"ordinal": -1}\n', "-1 is not an ordinal"),
+        (b'{"ordinal": 9223372036854775807}\n', "is not an ordinal"),
     ],
 )
-def test_what_is_no_output_of_a_batch_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_file_that_is_not_a_batch_output_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "bad.jsonl").write_bytes(content)
-    with pytest.raises(SpanielError, match=told):
+    with pytest.raises(SpanielError, match=message):
         merge([str(tmp_path / "bad.jsonl")], str(tmp_path / "out.jsonl"), by_ordinal=True)
     assert os.listdir(tmp_path) == ["bad.jsonl"]
 
@@ -121,9 +121,13 @@ def test_missing_ordinals_are_counted(numbers: set[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lines = b"".join(b'{"ordinal": %d}\n' % number for number in numbers)
         (Path(folder) / "one.jsonl").write_bytes(lines)
-        told = merge([f"{folder}/one.jsonl"], f"{folder}/out.jsonl")
+        merged = merge([f"{folder}/one.jsonl"], f"{folder}/out.jsonl")
     expected = [(a + 1, b - 1) for a, b in pairwise([-1, *sorted(numbers)]) if b - a > 1]
-    assert (told.records, told.missing, told.gaps) == (len(numbers), max(numbers) + 1 - len(numbers), expected[:10])
+    assert (merged.records, merged.missing, merged.gaps) == (
+        len(numbers),
+        max(numbers) + 1 - len(numbers),
+        expected[:10],
+    )
 
 
 def merge_many(folder: str) -> int:

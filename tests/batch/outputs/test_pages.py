@@ -25,9 +25,9 @@ def test_each_page_is_a_file_with_front_matter_in_its_hosts_folder(tmp_path: Pat
     assert len(names) == 2
     assert all(name.startswith("a.example/a.example_page_") and name.endswith(".md") for name in names)
     _, front, text = (tmp_path / "pages" / names[0]).read_text().split("---\n", 2)
-    told = yaml.safe_load(front)
-    assert told["url"] == "https://a.example/page/0"
-    assert told["author"] == "An Author"
+    fields = yaml.safe_load(front)
+    assert fields["url"] == "https://a.example/page/0"
+    assert fields["author"] == "An Author"
     assert text.strip() == str(record(0)["markdown"]).strip()
 
 

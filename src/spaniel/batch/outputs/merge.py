@@ -108,7 +108,7 @@ class _Seen:
     def _add(self, block: list[Line], number: int, path: str, places: Sequence[int | None]) -> None:
         for line in block:
             if not 0 <= line.ordinal < GREATEST:
-                raise SpanielError(Code.BAD_ARGS, field=path, reason=f"{line.ordinal} is no ordinal of a record")
+                raise SpanielError(Code.BAD_ARGS, field=path, reason=f"{line.ordinal} is not an ordinal of a record")
         for line, place in zip(block, places, strict=True):
             try:
                 self._db.execute("INSERT INTO seen VALUES (?, ?, ?)", (line.ordinal, number, place))
@@ -130,7 +130,7 @@ class _Seen:
 
 @contextmanager
 def _folder_beside(out: str) -> Iterator[str]:
-    """Where the output will be, there is room for this too."""
+    """On the file system of the output, which has space for it."""
     try:
         with TemporaryDirectory(prefix=".spaniel-merge-", dir=os.path.dirname(os.path.abspath(out))) as folder:
             yield folder

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _BY_DESCRIPTOR = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
 SUFFIX = ".md"
-DIGITS = 24  # of a hash: enough that nobody finds two URLs with the same one
+DIGITS = 24  # of a hash: no two URLs with the same one can be found
 
 
 class PageTree:
@@ -59,17 +59,17 @@ class PageTree:
 
 
 def facts_of(record: Mapping[str, object]) -> dict[str, object]:
-    """What the front matter says; the first tells pages apart."""
+    """What the front matter says; the first is unique."""
     metadata = record.get("metadata")
-    told = metadata if isinstance(metadata, dict) else {}
+    known = metadata if isinstance(metadata, dict) else {}
     final = record.get("final_url")
     return {
         "url": record["requested_url"],
         "final_url": final if final != record["requested_url"] else None,
         "title": record.get("title"),
         "language": record.get("language"),
-        "author": told.get("author"),
-        "published": told.get("published"),
+        "author": known.get("author"),
+        "published": known.get("published"),
         "fetched_at": record.get("fetched_at"),
         "notes": record.get("caveats") or record.get("notes"),
     }

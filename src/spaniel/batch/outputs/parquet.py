@@ -59,7 +59,7 @@ def parts_in(folder: str) -> list[str]:
     """The files of an output that is there; a folder with anything else in it is refused."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
     if foreign := next((name for name in names if not _PART.fullmatch(name)), None):
-        reason = f"holds '{foreign}', which is no part of an output; choose another folder"
+        reason = f"holds '{foreign}', which is not part of an output; choose another folder"
         raise SpanielError(Code.BAD_ARGS, field=folder, reason=reason)
     return names
 
@@ -124,7 +124,7 @@ def records_in(path: str) -> Iterator[bytes]:
             for batch in file.iter_batches(batch_size=256, use_threads=False):
                 yield from map(line_of, batch.to_pylist())
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"is no output of a batch: {error}") from None
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"is not an output of a batch: {error}") from None
 
 
 def _remove(folder: str) -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from spaniel.batch.records import encode
 from spaniel.errors import Code, SpanielError
 from spaniel.files import write_atomically
-from spaniel.runs.parts import RECORDS, Writer, packed
+from spaniel.runs.parts import RECORDS, PartWriter, packed
 
 if TYPE_CHECKING:
     from spaniel.runs.parts import Result
@@ -29,7 +29,7 @@ class RemotePart(NamedTuple):
     sha256: str
 
 
-class RemoteWriter(Writer):
+class RemoteWriter(PartWriter):
     """Records go into a part far away, and its line in the list of parts is what is committed."""
 
     batch, batch_bytes, seconds = 1 << 30, 16 << 20, 5.0  # of lines; what a worker's death may cost

@@ -1,7 +1,7 @@
 """WARC 1.1 (ISO 28500): what came over the wire, beside what was made of it. Each record is a gzip member of its own.
 
 Bodies are stored decoded, as Common Crawl stores them: the headers that spoke of the wire (encoding, length) are kept
-under other names, so that whoever reads the record believes what it says. A body that was not taken whole is marked.
+under other names, so that the headers of a record fit its body. A body that was not taken whole is marked.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ def capture_records(capture: Capture) -> bytes:
         records.append(_member("request", _new_id(), at, fields, capture.request))
     records.append(_member("response", identity, at, [*page, *_of_response(capture)], _head(capture), capture.body))
     if capture.about:
-        told = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in capture.about).encode("utf-8", "replace")
-        records.append(_member("metadata", _new_id(), at, [*beside, ("Content-Type", FIELDS)], told))
+        about = "".join(f"{name}: {_one_line(value)}\r\n" for name, value in capture.about).encode("utf-8", "replace")
+        records.append(_member("metadata", _new_id(), at, [*beside, ("Content-Type", FIELDS)], about))
     return b"".join(records)
 
 
 def _of_response(capture: Capture) -> list[tuple[str, str]]:
-    told = [
+    fields = [
         ("WARC-Payload-Digest", _digest(capture.body)),
         ("WARC-Identified-Payload-Type", capture.payload_type),
         ("WARC-Truncated", capture.truncated),
         ("Content-Type", "application/http; msgtype=response"),
     ]
-    return [*_address(capture), *((name, value) for name, value in told if value)]
+    return [*_address(capture), *((name, value) for name, value in fields if value)]
 
 
 def _address(capture: Capture) -> list[tuple[str, str]]:

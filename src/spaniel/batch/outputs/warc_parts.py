@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from spaniel.batch.outputs.warc import warcinfo
-from spaniel.runs.parts import NO_LIMIT, Output
+from spaniel.runs.parts import NO_LIMIT, PartOutput
 
 FILE, FOLDER = ".warc.gz", ".warc"  # behind the name of the output
 FILE_BYTES = 1 << 30  # after which a folder's next file begins, as is usual for WARC
@@ -40,7 +40,7 @@ def remove(output: str) -> None:
             os.rmdir(place)
 
 
-def output(of: str, software: str, file_bytes: int = FILE_BYTES) -> Output:
+def output(of: str, software: str, file_bytes: int = FILE_BYTES) -> PartOutput:
     """Where captures are collected; each file begins with a record that names the software."""
     place = place_of(of)
     is_folder = place.endswith(FOLDER)
@@ -54,7 +54,7 @@ def output(of: str, software: str, file_bytes: int = FILE_BYTES) -> Output:
     def head(name: str) -> bytes:
         return warcinfo(os.path.basename(name), software, datetime.now(UTC))
 
-    return Output(FILE[1:], path, file_bytes if is_folder else NO_LIMIT, head)
+    return PartOutput(FILE[1:], path, file_bytes if is_folder else NO_LIMIT, head)
 
 
 def is_there(of: str, number: int, length: int) -> bool:
