@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from spaniel.health.history import ABANDONED_AFTER, History
-from spaniel.health.observations import MOST_ROWS, Answer, fold
+from spaniel.health.history import ABANDONED_AFTER, Answer, History, fold
+from spaniel.health.links import Checked, Link
 from spaniel.health.ports import Heard
-from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict, failures_apart
 from tests import programs

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import HEAD_DAYS, History, _forget
-from spaniel.health.observations import (
+from spaniel.health.history import (
+    HEAD_DAYS,
     KEPT_DAYS,
-    MOST_ROWS,
     OFFLINE,
     TABLES,
     Answer,
+    History,
     Observed,
+    _forget,
     facts_without_network,
     fold,
     past_of,
@@ -24,8 +25,8 @@ from spaniel.health.observations import (
     uptime,
     without_network,
 )  # fmt: skip
+from spaniel.health.links import Checked, Link, Place
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.health.verdict import Checked, Link, Place
 from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0

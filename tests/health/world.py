@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import trustme
 
-from spaniel.health.asking import Asker, Ways
+from spaniel.health.requests import Asker, Ways
 from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http

@@ -1,0 +1,519 @@
+"""One link requested: HEAD where that is enough, else GET, redirects included; the response as an `Observation`.
+
+Nothing here decides what a response means: `spaniel/verdicts.py` does. A host that asks us to wait is not waited for
+here: the observation says how long, and the run continues with other links meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from datetime import UTC, datetime
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS, MAX_LINK_REDIRECTS
+from spaniel.errors import Code, SpanielError, shown
+from spaniel.health.page_patterns import LOGIN, PageText, looks_missing, sibling_of, signs
+from spaniel.health.pages import GLANCED, NOTHING_OF_IT, Body, Seen, look_at, look_at_head, needs_of, tells_something
+from spaniel.hosts import Politeness, led_by_another
+from spaniel.hosts.hosts import ASK_FOR_TIME
+from spaniel.hosts.retry_after import seconds_until
+from spaniel.net import redirects
+from spaniel.net.deadline import Deadline
+from spaniel.net.http import RequestOptions
+from spaniel.net.redirects import Hops
+from spaniel.url.allowlist import ANYWHERE, DomainRules
+from spaniel.url.parsing import parse
+from spaniel.verdicts import ANYTHING, Evidence, Hop, Observation, asserts_content, asserts_redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from spaniel.clock import Clock
+    from spaniel.health.links import Link
+    from spaniel.health.pages import Reads, Seen
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Page, RequestOptions
+    from spaniel.net.redirects import Ask
+    from spaniel.pipeline.retrieve import Door, Turn
+    from spaniel.url.value import Url
+    from spaniel.verdicts import Fragment
+
+MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
+
+
+class Ways(NamedTuple):
+    """How links are asked: the same for all of a run."""
+
+    options: RequestOptions = RequestOptions()
+    politeness: Politeness = Politeness(at_once=4, delay_seconds=0.0, respect_delays=True)
+    domains: DomainRules = ANYWHERE
+    max_redirects: int = MAX_LINK_REDIRECTS
+    # For an answer, with all its redirects; and for each pause in a body that is measured.
+    seconds: float = CHECK_TIMEOUT_SECONDS.default
+    head_seconds: float = 10.0  # for HEAD: some servers never answer it
+    content_seconds: float = CHECK_CONTENT_SECONDS.default  # for a whole body that is measured, of any size
+    heed_robots: bool = False
+    soft_404: bool = False  # ask for a page that cannot exist, too, and compare: takes GET, and one more request
+    use_head: bool = True
+    confirm_head: bool = True  # see whether HEAD tells the truth at a host before it is believed there
+
+
+class LinkHops(Hops):
+    """The hops of one attempt at a link, and the evidence gathered on the way."""
+
+    __slots__ = ("_answered_by", "certificate_ends", "cookies", "deadline", "is_asked", "target", "visited")
+
+    def __init__(self, url: Url, deadline: Deadline) -> None:
+        super().__init__(url)
+        self.deadline = deadline
+        self.visited: set[Url] = set()
+        self.cookies: dict[str, dict[str, str]] = {}  # by origin; dropped with the attempt
+        self.is_asked = False  # whether any request went out
+        self.target: Target | None = None  # of the current hop
+        self._answered_by = ""
+        self.certificate_ends: float | None = None  # the first of all certificates to expire
+
+    def arrived(self, page: Page) -> None:
+        if page.certificate_ends is not None:
+            self.certificate_ends = min(page.certificate_ends, self.certificate_ends or page.certificate_ends)
+        self.status, self._answered_by = page.status, page.address
+
+    def go_to(self, target: Target) -> None:
+        self.target, self._answered_by = target, ""
+
+    @property
+    def address(self) -> str:
+        """That answered, or was to."""
+        return self._answered_by or (str(self.target.addresses[0]) if self.target is not None else "")
+
+    def resolve(self, page: Page) -> Url:
+        self._keep_cookies(page)
+        try:
+            return super().resolve(page)
+        except SpanielError:
+            self.chain.append(Hop(self.url.href, page.status))  # evidence: there was an answer, and it redirected
+            raise
+
+    def move(self, status: int, url: Url) -> None:
+        self.visited.add(self.url)
+        super().move(status, url)
+
+    def _keep_cookies(self, page: Page) -> None:
+        jar = self.cookies.setdefault(self.url.origin, {})
+        for line in page.headers.get("set-cookie", "").split("\n"):
+            name, mark, value = line.partition(";")[0].strip().partition("=")
+            sendable = (name + value).isascii() and (name + value).isprintable()
+            if mark and name and sendable and len(name) + len(value) <= LONGEST_COOKIE and len(jar) < MOST_COOKIES:
+                jar[name] = value
+
+    def cookie(self) -> str:
+        """What is sent to a page that redirected to itself: what its own origin has set meanwhile. Else nothing is."""
+        jar = self.cookies.get(self.url.origin) if self.url in self.visited else None
+        return "; ".join(f"{name}={value}" for name, value in jar.items()) if jar else ""
+
+
+async def follow(hops: LinkHops, door: Door, ask: Ask, ways: Ways, limit: int) -> Page:
+    """The answer at the end of the redirects, whatever its status; a redirect itself if none is to be followed."""
+    visitor = _LinkVisitor(hops.deadline, door, ask, ways)
+    return await redirects.follow(hops, door.guard, visitor, ways.domains, limit or None)
+
+
+class _LinkVisitor:
+    """At each hop: leave the host alone if it asked for that, obey robots.txt if asked to, take a turn, ask."""
+
+    __slots__ = ("_ask", "_door", "_turn", "_ways", "deadline")
+    _turn: Turn
+    wait = None  # the run waits, with other links meanwhile
+
+    def __init__(self, deadline: Deadline, door: Door, ask: Ask, ways: Ways) -> None:
+        self.deadline, self._door, self._ask, self._ways = deadline, door, ask, ways
+
+    async def admit(self, hops: LinkHops, target: Target) -> Turn:
+        url, door, ways, politeness = hops.url, self._door, self._ways, self._ways.politeness
+        _leave_alone(door, url.origin, politeness)
+        hops.go_to(target)
+        if ways.heed_robots:
+            permission = await door.robots.require(url, target, self.deadline, ways.options.headers)
+            if permission.crawl_delay:
+                door.hosts.set_crawl_delay(url.host, permission.crawl_delay)
+        self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(politeness))
+        return turn
+
+    def request(self, hops: LinkHops, target: Target) -> Awaitable[Page]:
+        is_new = target is not hops.target
+        if is_new or self.deadline.phase == "queue":  # it waited, and the host may have asked for time meanwhile
+            _leave_alone(self._door, hops.url.origin, self._ways.politeness)
+        if is_new:
+            hops.go_to(target)
+        options, cookie = self._ways.options._replace(before_repeat=self._turn.again), hops.cookie()
+        if cookie:
+            options = options._replace(more={**options.more, "Cookie": cookie})
+        hops.is_asked = True
+        return self._ask(hops.url, target, self.deadline, options)
+
+    def answered(self, hops: LinkHops, page: Page) -> None:
+        if page.status not in ASK_FOR_TIME:
+            return
+        url = hops.url
+        led = bool(hops.chain) and led_by_another(hops.urls, url)
+        self._door.hosts.answered(url.origin, page.status, page.headers, led=led)
+
+
+@lru_cache(maxsize=64)
+def _at_a_host(politeness: Politeness) -> Politeness:
+    """The run waits for what a host asked for with Retry-After, with other links meanwhile: so a turn does not.
+    Waiting in line is not on the clock of a link."""
+    return politeness._replace(waits_for_retry_after=False, waits_count=False)
+
+
+def _leave_alone(door: Door, origin: str, politeness: Politeness) -> None:
+    if politeness.respect_delays and (asked := door.hosts.asked(origin)) is not None:
+        raise asked.refusal()
+
+
+LONGEST_TYPE = 100  # characters that are told
+UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
+PHASES = {"headers": "head", "start": ""}  # as evidence has them; others have their own names
+TLS = ("certificate", "tls")
+
+
+class Errand:
+    """A link that is being asked, and what has come of it so far."""
+
+    __slots__ = ("at", "attempts", "began", "clock", "head", "head_end", "link", "url")
+    url: Url  # as soon as it is known to be one
+
+    def __init__(self, link: Link, clock: Clock, attempts: int) -> None:
+        self.link, self.attempts, self.clock = link, attempts, clock
+        self.at = clock.now().timestamp()
+        self.began = clock.monotonic()
+        self.head: bool | None = None  # whether HEAD had a good answer; None where it was not asked
+        self.head_end: Url | None = None  # where that one came from
+
+
+def asked_to_wait(page: Page, clock: Clock) -> float | None:
+    """For how long a host asks to be left alone with an answer; None where it does not."""
+    if page.status not in (429, 503) or signs().is_challenge(page.headers):
+        return None  # who asks for a proof will ask for it later, too
+    seconds = seconds_until(page.headers.get("retry-after"), clock.now())
+    if seconds is None:
+        return UNSAID if page.status == 429 else None
+    return float(math.ceil(seconds))  # not a moment too early
+
+
+def answered(errand: Errand, hops: LinkHops, method: str, page: Page, seen: Seen) -> Observation:
+    """There was an answer, whatever its status."""
+    return Observation(
+        at=errand.at,
+        evidence=_evidence(errand, hops, method, ""),
+        content_type=_essence(page.headers.get("content-type", "")),
+        content=seen.content,
+        page_type=seen.page_type,
+        is_parked=seen.is_parked,
+        soft_404=seen.soft_404,
+        fragments=seen.fragments,
+        certificate_ends=hops.certificate_ends,
+        retry_after=asked_to_wait(page, errand.clock),
+    )
+
+
+def failed(errand: Errand, hops: LinkHops | None, method: str, error: SpanielError) -> Observation:
+    """There was none: a refusal, whose details are the evidence."""
+    cause = "refused" if error.details.get("refused") else str(error.details.get("cause", ""))
+    evidence = _evidence(errand, hops, method, _phase(error, hops, cause))
+    waits = error.code in (Code.HTTP_4XX, Code.HTTP_5XX)  # what a host said before, and would say again
+    if waits:
+        status = error.details.get("status")
+        evidence = evidence._replace(status=status if isinstance(status, int) else None)
+    return Observation(
+        at=errand.at,
+        evidence=evidence,
+        code=str(error.code),
+        error=error.message,
+        cause=cause,
+        certificate_ends=hops.certificate_ends if hops is not None else None,
+        retry_after=float(str(error.details["retry_after"])) if waits else None,
+    )
+
+
+def _phase(error: SpanielError, hops: LinkHops | None, cause: str) -> str:
+    if error.code is Code.DNS_FAILED:
+        return "dns"
+    if error.code not in (Code.NETWORK, Code.TIMEOUT, Code.ROBOTS_UNAVAILABLE):
+        return ""
+    if cause:
+        return "tls" if cause in TLS else "connect"
+    phase = str(error.details.get("phase") or (hops.deadline.phase if hops is not None else ""))
+    return PHASES.get(phase, phase)
+
+
+def _evidence(errand: Errand, hops: LinkHops | None, method: str, phase: str) -> Evidence:
+    if hops is None:
+        return Evidence(at=_written(int(errand.at)), attempts=errand.attempts)
+    return Evidence(
+        method=method if hops.is_asked else "",
+        status=hops.status,
+        chain=tuple(hops.chain),
+        final_url=hops.url.href,
+        phase=phase,
+        attempts=errand.attempts,
+        address=hops.address,
+        at=_written(int(errand.at)),
+        seconds=round(errand.clock.monotonic() - errand.began, 3),
+    )
+
+
+@lru_cache(maxsize=256)
+def _essence(content_type: str) -> str:
+    return shown(content_type.partition(";")[0].strip().lower(), LONGEST_TYPE)
+
+
+@lru_cache(maxsize=8)
+def _written(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC).isoformat()[:19]}Z"
+
+
+MOST_KNOWN = 100_000  # hosts; those that are forgotten are tried again
+
+
+class Trust(Enum):
+    """How far a host's HEAD has been tried. One confirmation is enough: what a further GET could show, that the host
+    answers any path alike, `--soft-404` looks for."""
+
+    UNTRIED = 0  # its first good answer is confirmed by GET
+    TRUSTED = 1
+    DISTRUSTED = 2  # it is asked by GET
+
+
+class HeadTrust:
+    """Hosts by origin, for one run."""
+
+    def __init__(self, tries: bool) -> None:
+        self._start = Trust.UNTRIED if tries else Trust.TRUSTED
+        self._known: dict[str, Trust] = {}
+
+    def of(self, origin: str) -> Trust:
+        return self._known.get(origin, self._start)
+
+    def learn(self, origin: str, trust: Trust) -> None:
+        """Trust grows step by step; distrust stays."""
+        if self.of(origin).value < trust.value:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[origin] = trust
+
+
+__all__ = ["Asker", "Hints", "Observation", "Ways"]
+
+GIVEN_UP = frozenset(  # whatever the method: nothing was, or may be, asked
+    {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.DNS_FAILED, Code.ROBOTS_DISALLOWED,
+     Code.ROBOTS_UNAVAILABLE, Code.HTTP_4XX, Code.HTTP_5XX}
+)  # fmt: skip
+
+
+RETRY_SECONDS = 1.0  # after a reset or a 5xx, before the one retry
+
+
+class Hints(NamedTuple):
+    """What is known before a link is requested."""
+
+    head_differs: bool = False  # HEAD and GET once disagreed at its host: GET at once
+    attempts: int = 0  # requests that were made for it before, in this run
+
+
+NO_HINTS = Hints()
+
+
+class _Got(NamedTuple):
+    """What one GET brought: a page, or an error."""
+
+    hops: LinkHops
+    page: Page | None
+    body: Body | None
+    error: SpanielError | None
+
+
+def _may_be_over(got: _Got, clock: Clock) -> bool:
+    """Whether a failure may be gone at the next request: a reset, a 5xx. Who asks for time gets it elsewhere."""
+    if got.page is not None:
+        return (
+            got.page.status >= 500
+            and asked_to_wait(got.page, clock) is None
+            and not signs().is_challenge(got.page.headers)
+        )
+    error = got.error
+    if error is None or error.code is not Code.NETWORK or error.details.get("refused"):
+        return False
+    return error.details.get("cause") in (None, "connect")
+
+
+def _that_can_be_told(errand: Errand, hops: LinkHops, seen: Seen) -> tuple[Fragment, ...]:
+    """Fragments as far as this page can say anything of them."""
+    if seen.page_type in NOTHING_OF_IT:
+        return ()
+    if hops.fragment:  # a redirect that names one itself overrides the link's (Fetch 4.4)
+        return tuple(fragment._replace(found=True) for fragment in seen.fragments)
+    if seen.page_type == "paywall":  # behind it there may be more anchors
+        return tuple(fragment._replace(found=fragment.found or None) for fragment in seen.fragments)
+    is_login = seen.page_type == "login" or signs().why_suspect(errand.url, hops.url) == LOGIN
+    if hops.chain and is_login:
+        return tuple(fragment._replace(found=None) for fragment in seen.fragments)
+    return seen.fragments
+
+
+class Asker:
+    """Asks links through the door. One for a run: it learns at which hosts HEAD tells the truth."""
+
+    def __init__(self, door: Door, clock: Clock, ways: Ways | None = None, reads: Reads | None = None) -> None:
+        self._door, self._clock, self._ways, self._reads = door, clock, ways or Ways(), reads
+        self._trust = HeadTrust(self._ways.confirm_head)
+
+    async def ask(self, link: Link, hints: Hints = NO_HINTS) -> Observation:
+        """What is there. It does not raise, whatever the link or its host does, and ends in the time that its ways
+        allow: for HEAD, for GET, for what is compared with it; waiting in line at a host aside."""
+        errand = Errand(link, self._clock, hints.attempts)
+        try:
+            errand.url = url = parse(link.url)
+            if url.fragment is not None:
+                errand.url = url._replace(fragment=None)
+        except SpanielError as error:
+            return failed(errand, None, "", error)
+        if self._may_ask_by_head(errand, hints):
+            observed = await self._by_head(errand)
+            if observed is not None:
+                return observed
+        return await self._by_get(errand)
+
+    def _may_ask_by_head(self, errand: Errand, hints: Hints) -> bool:
+        """Whether its answer would be enough."""
+        link, ways = errand.link, self._ways
+        if hints.head_differs or hints.attempts or not ways.use_head or ways.soft_404 or link.fragments:
+            return False
+        if link.expected != ANYTHING and asserts_content(link.expected):
+            return False
+        return self._trust.of(errand.url.origin) is not Trust.DISTRUSTED
+
+    async def _by_head(self, errand: Errand) -> Observation | None:
+        """What HEAD says, where that can be believed and is the end of it; None where GET is to be asked."""
+        errand.attempts += 1
+        hops = LinkHops(errand.url, Deadline(min(self._ways.head_seconds, self._ways.seconds)))
+        try:
+            page = await follow(hops, self._door, self._door.http.head, self._ways, self._redirects(errand))
+        except SpanielError as error:
+            errand.head = False
+            given_up = error.code in GIVEN_UP and not hops.chain
+            return failed(errand, hops, "HEAD", error) if given_up else None
+        if asked_to_wait(page, self._clock) is not None:
+            return answered(errand, hops, "HEAD", page, Seen())
+        errand.head = 200 <= page.status <= 299 or page.status in asserts_redirect(errand.link.expected)
+        errand.head_end = hops.url
+        if not errand.head or (hops.chain and signs().why_suspect(errand.url, hops.url)):
+            return None  # some send whoever asks by HEAD to a login or to the front page
+        if self._trust.of(hops.url.origin) is not Trust.TRUSTED:
+            return None
+        return answered(errand, hops, "HEAD", page, look_at_head(page))
+
+    async def _by_get(self, errand: Errand) -> Observation:
+        got = await self._get_once(errand)
+        if errand.head is not False and _may_be_over(got, self._clock):  # after a HEAD that failed, this was the retry
+            await self._clock.sleep(RETRY_SECONDS)
+            got = await self._get_once(errand)
+        hops, page = got.hops, got.page
+        if page is None:
+            return failed(errand, hops, "GET", got.error or SpanielError(Code.INTERNAL, error="no page and no error"))
+        seen = await look_at(page, got.body, hops, self._reads, errand.link.fragments)
+        try:
+            if (target := self._refreshes_to(errand, hops, page, seen)) is not None:
+                hops.move(page.status, target)
+                body = got.body.anew() if got.body is not None else None
+                page = await follow(hops, self._door, self._get(body), self._ways, self._redirects(errand))
+                seen = await look_at(page, body, hops, self._reads, errand.link.fragments)
+        except SpanielError as error:
+            return failed(errand, hops, "GET", error)
+        if seen.fragments:
+            seen = seen._replace(fragments=_that_can_be_told(errand, hops, seen))
+        if self._ways.soft_404 and page.ok and (seen.text or seen.title):
+            seen = seen._replace(soft_404=await self._is_soft_404(hops.url, seen))
+        observed = answered(errand, hops, "GET", page, seen)
+        return observed._replace(head_differs=self._compare(errand, hops, got.page or page, seen))
+
+    async def _get_once(self, errand: Errand) -> _Got:
+        errand.attempts += 1
+        ways = self._ways
+        needs = needs_of(errand.link.expected, reads=bool(errand.link.fragments) or ways.soft_404)
+        body = Body(needs) if needs.read else None
+        hops = LinkHops(errand.url, Deadline(ways.seconds))
+        try:
+            page = await follow(hops, self._door, self._get(body), ways, self._redirects(errand))
+        except SpanielError as error:
+            return _Got(hops, None, body, error)
+        return _Got(hops, page, body, None)
+
+    def _refreshes_to(self, errand: Errand, hops: LinkHops, page: Page, seen: Seen) -> Url | None:
+        """Where a page sends its reader by itself. Of content that is asserted, the page itself is meant."""
+        if not page.ok or seen.page_type in NOTHING_OF_IT or not seen.refresh or not self._redirects(errand):
+            return None
+        if errand.link.expected != ANYTHING and asserts_content(errand.link.expected):
+            return None
+        target = parse(seen.refresh, base=hops.url)._replace(fragment=None)
+        return None if target == hops.url or target in hops.visited else target
+
+    def _compare(self, errand: Errand, hops: LinkHops, page: Page, seen: Seen) -> bool:
+        """Whether GET said otherwise than HEAD did, or showed another page; what that means for the host."""
+        if errand.head is None or asked_to_wait(page, self._clock) is not None:
+            return False
+        if errand.head and page.status >= 500:
+            return False  # that may happen between any two requests
+        is_other = bool(seen.page_type) or errand.head_end != hops.url
+        differs = errand.head != (page.status < 400) or (errand.head and is_other)
+        for origin in {errand.url.origin, hops.url.origin}:
+            if differs or errand.head:
+                self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.TRUSTED)
+        return differs
+
+    async def _is_soft_404(self, url: Url, seen: Seen) -> bool | None:
+        """Whether a page that cannot exist looks like this one; None where that cannot be told."""
+        sibling = sibling_of(url, uuid4().hex)
+        if sibling is None:
+            return None
+        body = Body(needs_of(ANYTHING, reads=True))
+        hops = LinkHops(sibling, Deadline(self._ways.seconds))
+        try:
+            page = await follow(hops, self._door, self._get(body), self._ways, self._ways.max_redirects)
+        except SpanielError:
+            return None
+        if not page.ok:
+            return False
+        other = await look_at(page, body, hops, self._reads)
+        return looks_missing(
+            PageText(seen.title, seen.text, seen.has_scripts), url, PageText(other.title, other.text), sibling
+        )
+
+    def _redirects(self, errand: Errand) -> int:
+        return 0 if asserts_redirect(errand.link.expected) else self._ways.max_redirects
+
+    def _get(self, body: Body | None) -> Ask:
+        """A hop by GET: a page's beginning, or all that is needed of it into `body`."""
+
+        async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
+            options = options._replace(error_bytes=GLANCED)
+            if body is None:
+                return await self._door.http.get(url, target, deadline, options._replace(glance=tells_something))
+            latest = asyncio.get_running_loop().time() + self._ways.content_seconds
+            if body.is_measured:
+                deadline.renew(self._ways.seconds, latest)
+
+            def take(piece: bytes) -> None:
+                body.take(piece)
+                if body.is_measured:  # gigabytes may take an hour, as long as they come
+                    deadline.renew(self._ways.seconds, latest)
+
+            options = options._replace(max_bytes=body.most, cut=True)
+            return await self._door.http.stream(url, target, deadline, take, options)
+
+        return ask
