@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spaniel.health.history import ABANDONED_AFTER, Answer, History, fold
+from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, Answer, History, fold
 from spaniel.health.links import Checked, Link
 from spaniel.health.ports import Heard
 from spaniel.registry.database import create, open_registry
@@ -93,10 +93,10 @@ def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall
     check(history, wall, *[Verdict.OK] * 50)
     assert [row.checks for row in history.of(URL)] == [50]
     run = history.begin("test", "")
-    turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS
+    turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS_OF_LINK
     history.note(run, [answer(verdict, wall.now + n) for n, verdict in enumerate(turns)])
     history.settle(run, network=True)
-    assert len(history.of(URL)) == MOST_ROWS
+    assert len(history.of(URL)) == MOST_ROWS_OF_LINK
     wall.now += 500 * DAY
     check(history, wall, Verdict.OK, url="http://b.example/")
     assert history.of(URL) == []

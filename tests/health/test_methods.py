@@ -188,4 +188,4 @@ async def test_a_sibling_is_followed_to_where_it_leads() -> None:
 
 
 def test_what_is_exported_is_there() -> None:
-    assert all(hasattr(asking, name) for name in requests.__all__)
+    assert all(hasattr(requests, name) for name in requests.__all__)

@@ -12,6 +12,7 @@ import pytest
 from spaniel.health.history import (
     HEAD_DAYS,
     KEPT_DAYS,
+    MOST_ROWS_OF_LINK,
     OFFLINE,
     TABLES,
     Answer,
@@ -85,7 +86,7 @@ def test_a_check_that_is_older_than_the_last_begins_a_row_of_its_own(db: sqlite3
 def test_of_a_link_that_comes_and_goes_a_hundred_rows_are_kept(db: sqlite3.Connection) -> None:
     for number in range(120):
         rows = folded(db, answer(Verdict.OK if number % 2 else Verdict.UNKNOWN), NOW + number)
-    assert MOST_ROWS == 100
+    assert MOST_ROWS_OF_LINK == 100
     assert (len(rows), rows[-1].first_at) == (100, NOW + 20)
 
 

@@ -98,7 +98,7 @@ def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
 
 def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests.MOST_KNOWN == 100_000
-    monkeypatch.setattr(head_trust, "MOST_KNOWN", 3)
+    monkeypatch.setattr(requests, "MOST_KNOWN", 3)
     trust = HeadTrust(tries=True)
     for number in range(10):
         trust.learn(f"http://{number}.test", Trust.TRUSTED)

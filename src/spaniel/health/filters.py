@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Matches = Callable[[str], bool]
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from spaniel.health.documents.mentions import Mention
     from spaniel.health.links import Place

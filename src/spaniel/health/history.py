@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from spaniel.health.links import Checked
-    from spaniel.health.ports import Heard
     from spaniel.verdicts import Hop
 
     Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text

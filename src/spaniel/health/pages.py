@@ -19,13 +19,13 @@ from spaniel.verdicts import Content, Fragment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from turbohtml import Document
+    from turbohtml import Document as Tree
 
     from spaniel.health.requests import LinkHops
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document
-    from spaniel.verdicts import Content, Expected, Fragment
+    from spaniel.verdicts import Expected
 
 KEPT = 2 << 20  # bytes of the beginning that are kept to be read
 GLANCED = 256 << 10  # of a page whose status alone is wanted: signs stand at the beginning
@@ -251,7 +251,7 @@ def _is_the_top(name: str) -> bool:
     return _plain(name).lower() in ("", "top")
 
 
-def _anchors(tree: Document) -> frozenset[str]:
+def _anchors(tree: Tree) -> frozenset[str]:
     ids = [element.attr("id") for element in tree.select("[id]")]
     names = [element.attr("name") for element in tree.select("a[name]")]
     given = {name for name in (*ids, *names) if name}
@@ -259,7 +259,7 @@ def _anchors(tree: Document) -> frozenset[str]:
     return frozenset(given | bare)
 
 
-def _may_be_made(tree: Document) -> bool:
+def _may_be_made(tree: Tree) -> bool:
     """Whether a script may make anchors: there is one, and no heading has an anchor already, as pages that bring theirs
     along would."""
     if tree.select_one(ANCHORED) is not None:

@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
     from spaniel.clock import Clock
     from spaniel.health.links import Link
-    from spaniel.health.pages import Reads, Seen
-    from spaniel.net.deadline import Deadline
+    from spaniel.health.pages import Reads
     from spaniel.net.guard import Target
-    from spaniel.net.http import Page, RequestOptions
+    from spaniel.net.http import Page
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.retrieve import Door, Turn
     from spaniel.url.value import Url

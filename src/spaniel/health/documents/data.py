@@ -15,7 +15,6 @@ from spaniel.health.documents.quoting import decode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from spaniel.health.documents.mentions import Found
 
 WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 SEPARATORS = ",;\t|"

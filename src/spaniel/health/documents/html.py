@@ -12,7 +12,6 @@ from spaniel.health.documents.quoting import BLANKS, decode, from_attribute
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from spaniel.health.documents.mentions import Found
 
 SVG, MATH = "svg:", "math:"  # before the names of foreign elements
 

@@ -16,7 +16,6 @@ from spaniel.health.documents.quoting import decode, from_markdown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.health.documents.mentions import Found
 
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
 FRONT_ENDS = {  # YAML may end with dots too

@@ -11,11 +11,10 @@ from spaniel.verdicts import CONTRADICTED, ENOUGH, MEANINGS, UNTOLD, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spaniel.health.links import Checked, Place
+    from spaniel.health.links import Checked
     from spaniel.health.summary import Summary
 
     Seen = tuple[str, str]  # when (UTC), and the verdict
-    from spaniel.health.links import Checked
 
 
 class ReportContext(NamedTuple):
