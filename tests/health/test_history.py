@@ -190,7 +190,7 @@ def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
         "import sys\n"
         "from tests.health.test_history import answer\n"
         "from spaniel.health.history import History\n"
-        "from spaniel.health.verdict import Verdict\n"
+        "from spaniel.health.links import Verdict\n"
         "history = History(sys.argv[1], now=lambda: 1_800_000_000.0)\n"
         "run = history.begin(sys.argv[2], '')\n"
         "for n in range(100):\n"

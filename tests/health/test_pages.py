@@ -88,7 +88,7 @@ async def test_what_cannot_be_read_has_no_text() -> None:
 
 
 async def test_a_page_that_was_not_kept_to_its_end_is_not_judged_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.health.bodies.KEPT", 40)
+    monkeypatch.setattr("spaniel.health.pages.KEPT", 40)
     body = taken(PAGE)
     assert not body.is_kept
     seen = await look_at(page(b""), body, hops(), None, ("top", "bottom"))

@@ -1,4 +1,4 @@
-"""Links of data files: CSV, JSON, YAML, Jupyter notebooks."""
+"""Links of data files: CSV, JSON, YAML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spaniel.health.documents import markdown, mentions
+from spaniel.health.documents import mentions
 from spaniel.health.documents.mentions import Found, Stitched
 from spaniel.health.documents.quoting import decode
 
@@ -290,60 +290,3 @@ def _of_scalar(text: str, event: Any) -> Iterator[Found]:
         yield Found(event.value, start, end, syntax)
     else:
         yield from mentions.scan(text, start, end)
-
-
-PROSE = frozenset({"markdown", "heading"})
-
-
-CELL = 2  # {"cells": [{
-
-
-def notebook_links(text: str) -> Iterator[Found]:
-    cells = _Cells()
-    for token in TOKEN.finditer(text):
-        if token["string"] is None:
-            parts = cells.bracket(token[0])
-            if parts:
-                yield from inside(unescaped(parts), markdown.links)
-        elif COLON.match(text, token.end()):
-            cells.key(decode(token["string"], "json"))
-        else:
-            cells.value(token["string"], token.start("string"))
-
-
-class _Cells:
-    """Told of brackets, keys and strings, it knows the sources of cells: lists of lines, or one string."""
-
-    def __init__(self) -> None:
-        self._keys: list[str] = []
-        self._source: list[tuple[int, str]] = []
-        self._is_prose = False
-
-    def bracket(self, sign: str) -> list[tuple[int, str]]:
-        """The source of a cell of Markdown that ends here."""
-        if sign in ("{", "["):
-            self._keys.append("")
-            if self._depth == CELL + 1:
-                self._source, self._is_prose = [], False
-            return []
-        ended = self._source if self._depth == CELL + 1 and self._is_prose else []
-        if self._keys:
-            self._keys.pop()
-        return ended
-
-    @property
-    def _depth(self) -> int:
-        """How deep one is in the cells; 0 anywhere else."""
-        return len(self._keys) if self._keys and self._keys[0] == "cells" else 0
-
-    def key(self, name: str) -> None:
-        if self._keys:
-            self._keys[-1] = name
-
-    def value(self, written: str, start: int) -> None:
-        if not CELL < self._depth <= CELL + 2:
-            return
-        if self._keys[CELL] == "cell_type":
-            self._is_prose = written in PROSE
-        elif self._keys[CELL] == "source":
-            self._source.append((start, written))
