@@ -191,11 +191,11 @@ def costing() -> None:
 def answers() -> Iterator[tuple[str, str, str]]:
     """Of each page: its Markdown as far as it fits, the text that a model reads, the JSON."""
     from spaniel.chunking import chunk, serialize
-    from spaniel.mcp.model_text import text_of
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.request import Request
     from spaniel.reading import read
-    from spaniel.tool.web_fetch import Fetched
+    from spaniel.tool.framework import PageResult, ToolResult
+    from spaniel.tool.model_text import text_of
 
     for number, page in enumerate(pages(200)):
         url = f"https://example.com/articles/a-page-with-a-usual-name-{number}"
@@ -206,7 +206,7 @@ def answers() -> Iterator[tuple[str, str, str]]:
                 url, url, NOW, found.title, found.language, found.markdown, made, "http", ("cache_hit",), {}
             )
             fields = answer.as_dict(65_536)
-            text = text_of(Fetched(Request(url), answer, fields), 65_536)
+            text = text_of(ToolResult(fields, PageResult(Request(url), answer)), 65_536)
             yield text.partition("\n---\n")[2], text, serialize(fields)
 
 

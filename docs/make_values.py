@@ -52,14 +52,14 @@ STATED = {  # what stands in braces is a value; all else is as it is on the page
 
 @cache
 def values() -> dict[str, Any]:
-    from spaniel.mcp.server import MOST_AT_ONCE  # with the SDK, which takes most of a second to import
+    from spaniel.mcp.server import MAX_CONCURRENT  # with the SDK, which takes most of a second to import
 
     return {
         **vars(defaults),
         "patience": Limits(),
         "first_pause": FIRST_PAUSE,
         "message_mib": LONGEST_MESSAGE >> 20,
-        "mcp_calls": MOST_AT_ONCE,
+        "mcp_calls": MAX_CONCURRENT,
         "check_delay": defaults.CHECK_DELAY_MS.default / 1000,
         "cache_gib": defaults.CACHE_BYTES.default / (1 << 30),
         "rendered_mib": defaults.RENDERED_BYTES.default / (1 << 20),

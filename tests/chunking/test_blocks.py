@@ -1,4 +1,4 @@
-"""Blocks and headings: what is kept together, and what stands over it."""
+"""Blocks and heading paths."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_blank_lines_and_headings_separate_blocks(markdown: str, expected: list[
         "  ```\n\n  a\n  ```",
     ],
 )
-def test_a_fenced_code_block_is_one_block(code: str) -> None:
+def test_fenced_code_is_one_block(code: str) -> None:
     assert blocks(f"before\n{code}") == ["before", code]
     if not code.startswith("```\nunclosed"):
         assert blocks(f"{code}\nafter") == [code, "after"]
@@ -80,13 +80,13 @@ def test_a_fenced_code_block_is_one_block(code: str) -> None:
         ("<pre>\n\ntext\n\n</pre>", ["<pre>", "text", "</pre>"]),
     ],
 )  # fmt: skip
-def test_what_looks_like_something_else_is_what_it_is(markdown: str, expected: list[str]) -> None:
+def test_ambiguous_markdown(markdown: str, expected: list[str]) -> None:
     assert blocks(markdown) == expected
     assert not any(piece.heading for piece in chunk_at(markdown, 8, cl100k()))
 
 
 @pytest.mark.req("FR-WF-15")
-def test_a_line_of_inline_code_opens_no_fence() -> None:
+def test_inline_code_is_not_a_fence() -> None:
     assert blocks("``` inline ```\n\ntext") == ["``` inline ```", "text"]
     assert blocks("some ``` text\n\ntext") == ["some ``` text", "text"]
 
@@ -104,12 +104,12 @@ def test_a_line_of_inline_code_opens_no_fence() -> None:
         "  - a\n\n  - b",
     ],
 )
-def test_the_items_of_a_list_are_one_block(markdown: str) -> None:
+def test_list_is_one_block(markdown: str) -> None:
     assert blocks(f"text\n\n{markdown}\n\ntext") == ["text", markdown, "text"]
 
 
 @pytest.mark.req("FR-WF-15")
-def test_a_list_of_another_kind_is_another_block() -> None:
+def test_list_of_another_kind_is_another_block() -> None:
     assert blocks("- a\n\n* b\n\n1. c\n\n2) d") == ["- a", "* b", "1. c", "2) d"]
     assert blocks("```\n- a\n```\n\n- b") == ["```\n- a\n```", "- b"]
     assert blocks("text\n\n    indented\n\n    code") == ["text", "    indented", "    code"]
@@ -141,7 +141,7 @@ the end
 
 
 @pytest.mark.req("FR-WF-15c", "FR-WF-03b", "T-WF-CHK-03", "D2-19", "D2-28")
-def test_a_chunk_knows_the_headings_above_its_first_line() -> None:
+def test_chunk_has_the_headings_above_it() -> None:
     chunks = chunk_at(GUIDE, 12, cl100k())
     seen = {piece.text.splitlines()[0]: piece.heading_path for piece in chunks}
     assert seen == {
@@ -155,13 +155,13 @@ def test_a_chunk_knows_the_headings_above_its_first_line() -> None:
 
 
 @pytest.mark.req("FR-WF-15c", "T-WF-CHK-03")
-def test_the_heading_line_stands_in_the_chunk_that_it_begins() -> None:
+def test_heading_line_is_in_the_chunk() -> None:
     (only,) = chunk_at("# Title\n\ntext", 128, cl100k())
     assert (only.heading, only.text) == ("Title", "# Title\n\ntext")
 
 
 @pytest.mark.req("D2-28")
-def test_an_id_names_the_document_and_the_place() -> None:
+def test_id_contains_document_and_place() -> None:
     chunks = chunk_at(GUIDE, 14, cl100k())
     again = chunk_at(GUIDE, 14, cl100k())
     other = chunk_at(GUIDE + "more", 14, cl100k())
@@ -170,7 +170,7 @@ def test_an_id_names_the_document_and_the_place() -> None:
 
 
 @pytest.mark.req("D2-28", "FR-WF-03b")
-def test_the_answer_has_three_fields_and_the_record_all() -> None:
+def test_fields_of_answer_and_record() -> None:
     piece = chunk_at("# A\n\n## B\n\ntext", 128, cl100k())[0]._replace(heading_path=("A", "B"))
     assert list(piece.answer()) == ["heading", "text", "token_count"]
     assert piece.record() == {

@@ -1,4 +1,4 @@
-"""Fitting: the JSON is never over its budget, and says truly what became of the content."""
+"""Fitting: the JSON is never over its budget and reports what was truncated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def chunk_with(text: str, heading: str = "") -> Chunk:
 
 @pytest.mark.req("FR-WF-03a", "FR-WF-15e", "T-WF-CHK-05", "D2-23")
 @given(st.lists(st.builds(chunk_with, texts, texts), max_size=6), st.integers(0, 900))
-def test_the_answer_is_never_over_its_budget_and_as_full_as_it_may_be(chunks: list[Chunk], spare: int) -> None:
+def test_answer_fills_its_budget_exactly(chunks: list[Chunk], spare: int) -> None:
     budget = LEAST + spare
     fitted = fit(ANSWER, chunks, budget)
     whole = {**ANSWER, "chunks": [piece.answer() for piece in chunks]}
@@ -62,7 +62,7 @@ def test_the_answer_is_never_over_its_budget_and_as_full_as_it_may_be(chunks: li
 
 
 @pytest.mark.req("FR-WF-03a", "FR-WF-15e")
-def test_chunks_are_dropped_from_the_end_before_one_is_cut() -> None:
+def test_trailing_chunks_are_dropped_first() -> None:
     chunks = chunk("\n\n".join(f"{'word ' * 120}{n}" for n in range(6)), 128)
     three = [piece.answer() for piece in chunks[:3]]
     room = size({**CUT, "chunks": three, "more": {"next_chunk": 4, "total_chunks": len(chunks)}})
@@ -74,7 +74,7 @@ def test_chunks_are_dropped_from_the_end_before_one_is_cut() -> None:
 
 @pytest.mark.req("FR-WF-03a", "D2-23")
 @pytest.mark.parametrize("letter", ["a", "é", "漢", "👩", '"', "\\", "\n", "\0"])
-def test_the_last_chunk_is_cut_between_characters_to_the_byte(letter: str) -> None:
+def test_last_chunk_is_cut_to_the_byte(letter: str) -> None:
     width = len(serialize(letter).encode()) - 2
     piece = chunk_with("x" + letter * 400)
     for budget in range(LEAST + 120, LEAST + 120 + 2 * width):
@@ -86,7 +86,7 @@ def test_the_last_chunk_is_cut_between_characters_to_the_byte(letter: str) -> No
 
 
 @pytest.mark.req("D2-23", "FR-WF-15d")
-def test_a_cut_chunk_has_no_more_tokens_than_it_had() -> None:
+def test_cut_chunk_has_no_more_tokens() -> None:
     piece = chunk_with("=" * 256)
     assert piece.token_count < cl100k().count("=" * 230)
     for budget in range(LEAST + 230, LEAST + 330):
@@ -95,7 +95,7 @@ def test_a_cut_chunk_has_no_more_tokens_than_it_had() -> None:
 
 
 @pytest.mark.req("FR-WF-03a")
-def test_a_chunk_that_has_room_for_nothing_is_left_out() -> None:
+def test_chunk_without_room_is_omitted() -> None:
     fitted = fit(ANSWER, [chunk_with("text", heading="h" * 1000)], LEAST + 100)
     assert fitted["chunks"] == []
     assert fitted["truncated"] is True
@@ -103,7 +103,7 @@ def test_a_chunk_that_has_room_for_nothing_is_left_out() -> None:
 
 @pytest.mark.req("D2-23")
 @pytest.mark.parametrize("chunks", [[], [chunk_with("text " * 100)]])
-def test_a_budget_too_small_for_the_answer_alone_is_refused(chunks: list[Chunk]) -> None:
+def test_budget_below_the_empty_answer_is_refused(chunks: list[Chunk]) -> None:
     least = LEAST if chunks else size(ANSWER)
     assert fit(ANSWER, chunks, least)["chunks"] == []
     with pytest.raises(SpanielError) as caught:
@@ -114,7 +114,7 @@ def test_a_budget_too_small_for_the_answer_alone_is_refused(chunks: list[Chunk])
 
 
 @pytest.mark.req("D2-28", "FR-WF-03b")
-def test_fields_keep_their_order_and_a_reason_is_there_only_when_there_is_one() -> None:
+def test_field_order_and_truncation_reason() -> None:
     fitted = fit({**ANSWER, "truncation_reason": "stale", "more": "stale"}, [chunk_with("text")], 10_000)
     assert list(fitted) == list(ANSWER)
     assert fitted["chunks"] == [{"heading": "", "text": "text", "token_count": 1}]
@@ -123,7 +123,7 @@ def test_fields_keep_their_order_and_a_reason_is_there_only_when_there_is_one() 
 
 
 class Watched(Sequence[Chunk]):
-    """Many chunks, and how many of them were looked at."""
+    """Many chunks; records how many were accessed."""
 
     def __init__(self, count: int) -> None:
         self.looked_at: set[int] = set()
@@ -146,7 +146,7 @@ class Watched(Sequence[Chunk]):
 
 
 @pytest.mark.req("NFR-WF-PERF-02")
-def test_no_more_chunks_are_looked_at_than_have_room() -> None:
+def test_only_fitting_chunks_are_accessed() -> None:
     chunks = Watched(1000)
     fitted = fit(ANSWER, chunks, LEAST + 500)
     assert len(chunks.looked_at) < 15

@@ -1,4 +1,4 @@
-"""Headings: they stay with what they head, and are read as text."""
+"""Headings: they stay with their text and become plain text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_only_headings(text: str) -> bool:
 @pytest.mark.parametrize("kind", TOO_LONG)
 @pytest.mark.parametrize("before", ["", f"{PARAGRAPH}\n\n", "Some words.\n\n", f"{CODE}\n"])
 @pytest.mark.parametrize("headings", ["# One\n\n", "# One\n\n## Two\n### Three\n\n\n"])
-def test_headings_go_with_the_first_piece_of_what_is_split(kind: str, before: str, headings: str) -> None:
+def test_headings_go_into_the_first_piece(kind: str, before: str, headings: str) -> None:
     markdown = f"{before}{headings}{TOO_LONG[kind]}\n\n# End\n\nThe end."
     chunks = chunk(markdown, 128)
     assert not any(is_only_headings(piece.text) for piece in chunks)
@@ -53,7 +53,7 @@ def test_headings_go_with_the_first_piece_of_what_is_split(kind: str, before: st
 
 
 @pytest.mark.req("D2-30")
-def test_a_heading_in_the_same_block_stays_with_the_first_item() -> None:
+def test_heading_stays_with_the_first_item() -> None:
     item = "- " + PARAGRAPH
     first, *_ = chunk(f"# Title\n{item}\n{item}", 128)
     assert first.text.startswith("# Title\n- This is sentence number 0")
@@ -61,7 +61,7 @@ def test_a_heading_in_the_same_block_stays_with_the_first_item() -> None:
 
 
 @pytest.mark.req("D2-30", "FR-WF-15b")
-def test_a_sentence_that_fits_is_not_broken_to_make_room_for_a_heading() -> None:
+def test_sentence_is_not_broken_for_a_heading() -> None:
     sentence = " ".join(["word"] * 118) + "."
     heading = "# " + " ".join(["title"] * 20)
     chunks = chunk(f"{heading}\n\n{sentence} {sentence}", 128)
@@ -70,7 +70,7 @@ def test_a_sentence_that_fits_is_not_broken_to_make_room_for_a_heading() -> None
 
 
 @pytest.mark.req("D2-30")
-def test_of_headings_that_do_not_all_fit_the_last_ones_go_with_the_text() -> None:
+def test_last_headings_that_fit_stay_with_the_text() -> None:
     outer = "# " + " ".join(["outer"] * 100)
     chunks = chunk(f"{outer}\n\n## Inner\n\n{' '.join(['word'] * 60)}. {PARAGRAPH}", 128)
     assert chunks[0].text == outer
@@ -78,7 +78,7 @@ def test_of_headings_that_do_not_all_fit_the_last_ones_go_with_the_text() -> Non
 
 
 @pytest.mark.req("D2-30")
-def test_a_line_of_code_that_fits_is_not_broken_either() -> None:
+def test_line_of_code_is_not_broken_for_a_heading() -> None:
     line = " ".join(["word"] * 98)
     chunks = chunk(f"# {'title ' * 22}\n\n```python\n{line}\n{line}\n```", 128)
     assert [piece.text.count(line) for piece in chunks] == [0, 1, 1]
@@ -87,19 +87,19 @@ def test_a_line_of_code_that_fits_is_not_broken_either() -> None:
 
 
 @pytest.mark.req("D2-30")
-def test_a_heading_goes_with_a_longer_heading_that_is_split() -> None:
+def test_heading_before_a_split_heading() -> None:
     first, *_ = chunk(f"# One\n\n## {'two ' * 300}\n\ntext", 128)
     assert first.text.startswith("# One\n\n## two two")
 
 
 @pytest.mark.req("D2-30")
-def test_a_full_stop_in_a_heading_is_no_place_to_cut() -> None:
+def test_full_stop_in_a_heading_is_not_a_cut() -> None:
     first, *_ = chunk(f"# 今日。\n\n{'漢字' * 500}", 128)
     assert first.text.startswith("# 今日。\n\n漢字漢字")
 
 
 @pytest.mark.req("D2-30", "FR-WF-15b")
-def test_a_long_block_that_fits_is_not_split_for_its_heading() -> None:
+def test_fitting_block_is_not_split_for_its_heading() -> None:
     rule = (("=" * 64 + ". ") * 40).strip()
     heading = "# " + "title " * 60
     assert len(rule) > 6 * 128
@@ -111,7 +111,7 @@ def test_a_long_block_that_fits_is_not_split_for_its_heading() -> None:
 
 
 @pytest.mark.req("FR-WF-15a", "D2-30")
-def test_headings_before_a_block_that_is_not_split_stay_where_they_fit() -> None:
+def test_headings_before_an_unsplit_block() -> None:
     words, more = " ".join(["word"] * 60), " ".join(["more"] * 100)
     chunks = chunk(f"{words}\n\n# Title\n\n{more}", 128)
     assert [piece.text for piece in chunks] == [f"{words}\n\n# Title", more]
@@ -126,7 +126,7 @@ pages = st.lists(paragraphs | titles, max_size=12).map("\n\n".join)
 @pytest.mark.req("D2-30")
 @settings(max_examples=150)
 @given(pages, st.sampled_from([24, 40, 128]))
-def test_a_heading_is_a_chunk_of_its_own_only_where_it_does_not_fit_with_what_follows(page: str, limit: int) -> None:
+def test_heading_is_separate_only_if_it_does_not_fit(page: str, limit: int) -> None:
     starts = outline(page, view_of(page)).starts
     chunks = chunk_at(page, limit, cl100k())
     for piece, following in pairwise(chunks):
@@ -170,7 +170,7 @@ PLAIN = {
 
 @pytest.mark.req("D2-30", "FR-WF-15c")
 @pytest.mark.parametrize("markdown", PLAIN)
-def test_a_heading_is_its_plain_text(markdown: str) -> None:
+def test_heading_is_plain_text(markdown: str) -> None:
     (only,) = chunk(f"# {markdown}\n\ntext")
     assert only.heading == PLAIN[markdown]
     assert only.text.startswith(f"# {markdown}")  # the text keeps its Markdown
@@ -194,7 +194,7 @@ def shown_by_commonmark(markdown: str) -> str | None:
 @pytest.mark.req("D2-30")
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(BITS), min_size=1, max_size=7).map("".join))
-def test_it_is_the_text_that_commonmark_shows(markdown: str) -> None:
+def test_plain_text_equals_commonmark(markdown: str) -> None:
     shown = shown_by_commonmark(markdown.strip())
     assert shown is None or " ".join(plain(markdown.strip()).split()) == shown
 
@@ -205,18 +205,18 @@ HOSTILE = ["*", "*a ", "a*", "[", "]", "](x ", '](x "', "![", "[a](b)", "[a](b",
 
 @pytest.mark.req("NFR-WF-PERF-02", "D2-30")
 @pytest.mark.parametrize("bit", HOSTILE)
-def test_a_heading_of_a_megabyte_is_short_in_every_chunk(bit: str) -> None:
+def test_heading_of_a_megabyte_is_shortened(bit: str) -> None:
     chunks = chunk("# " + bit * (1_000_000 // len(bit)) + "\n\ntext")
     assert all(len(piece.heading) <= LONGEST for piece in chunks)
     assert chunks[-1].text == "text"
 
 
-def test_a_long_heading_says_that_it_is_cut() -> None:
+def test_long_heading_ends_with_an_ellipsis() -> None:
     (only,) = chunk(f"# {'ab ' * LONGEST}\n\n", 2048)[-1:]
     assert only.heading.endswith("…")
     assert len(only.heading) == LONGEST
 
 
-def test_headings_and_their_paths_are_strings_of_one_line() -> None:
+def test_headings_are_single_lines() -> None:
     piece: Chunk = chunk("# a&#10;b\n\n## [c](d)\n\n" + PARAGRAPH, 128)[-1]
     assert piece.heading_path == ("a b", "c")

@@ -1,4 +1,4 @@
-"""Laws of chunking, on Markdown that nobody would write and on documents that people wrote."""
+"""Properties of chunking, on generated Markdown and on real documents."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def check(markdown: str, chunks: list[Chunk], limit: int) -> None:
 
 @pytest.mark.req("FR-WF-15", "FR-WF-15a", "FR-WF-15b", "FR-WF-15d", "FR-WF-15f", "T-WF-CHK-01", "T-WF-CHK-04")
 @given(documents, limits)
-def test_every_chunk_fits_and_is_counted_right_and_nothing_is_lost(markdown: str, limit: int) -> None:
+def test_chunks_fit_and_nothing_is_lost(markdown: str, limit: int) -> None:
     check(markdown, chunk_at(markdown, limit, COUNTER), limit)
 
 
 @given(st.text(SPACES + "ab.!?-#`~|1é漢", max_size=80), limits)
-def test_the_same_holds_for_any_jumble_of_signs(markdown: str, limit: int) -> None:
+def test_chunks_of_random_characters(markdown: str, limit: int) -> None:
     check(markdown, chunk_at(markdown, limit, COUNTER), limit)
 
 
@@ -92,9 +92,7 @@ SIGNS = st.text("".join(sign for sign in map(chr, range(128)) if not sign.isalnu
 @pytest.mark.req("FR-WF-15d", "T-WF-CHK-04")
 @settings(max_examples=150)
 @given(lines, st.sampled_from(["word", "x1", "I'll", "漢", "n²", "é", ""]), SIGNS, st.sampled_from(["\n", "\n\n", " "]))
-def test_a_piece_without_the_white_space_around_it_is_counted_right(
-    line: str, word: str, signs: str, space: str
-) -> None:
+def test_trimmed_piece_is_counted_exactly(line: str, word: str, signs: str, space: str) -> None:
     text = f"{line} {word}{signs}{space}"
     job = SplitJob(text, view_of(text), COUNTER.count, True, 1 << 20)
     start, end, tokens = trimmed(job, 0, len(text), COUNTER.count(text))
@@ -105,14 +103,14 @@ def test_a_piece_without_the_white_space_around_it_is_counted_right(
 @pytest.mark.req("T-WF-DET-03")
 @settings(max_examples=50)
 @given(documents)
-def test_the_same_markdown_gives_the_same_chunks(markdown: str) -> None:
+def test_chunks_are_deterministic(markdown: str) -> None:
     assert chunk(markdown, 128) == chunk(markdown, 128)
 
 
 @pytest.mark.req("FR-WF-15a")
 @settings(max_examples=100)
 @given(documents, limits)
-def test_a_block_stands_in_the_next_chunk_only_if_it_had_no_room_in_the_one_before(markdown: str, limit: int) -> None:
+def test_chunks_are_filled_before_the_next_begins(markdown: str, limit: int) -> None:
     starts = outline(markdown, view_of(markdown)).starts
     chunks = chunk_at(markdown, limit, COUNTER)
     for before, after in pairwise(chunks):
@@ -122,7 +120,7 @@ def test_a_block_stands_in_the_next_chunk_only_if_it_had_no_room_in_the_one_befo
 
 
 def goes_with_a_split_block(markdown: str, starts: list[int], piece: Chunk) -> bool:
-    """Whether a chunk begins with headings that stand over a block which ends in a later chunk (D2-30)."""
+    """Whether a chunk begins with headings of a block that ends in a later chunk (D2-30)."""
     block = starts.index(piece.start)
     while starts[block + 1] < piece.end:
         if not re.fullmatch(r"#{1,6}\s.*\s*", markdown[starts[block] : starts[block + 1]]):
@@ -132,7 +130,7 @@ def goes_with_a_split_block(markdown: str, starts: list[int], piece: Chunk) -> b
 
 
 class Letters:
-    """A counter whose counts add up nowhere: each text costs two tokens more, as with a start and an end sign."""
+    """A counter whose counts are never additive: each text costs two more tokens, like start and end markers."""
 
     def count(self, text: str) -> int:
         return 2 + len(re.findall(r"\w\w?|\S", text))
@@ -141,14 +139,14 @@ class Letters:
 @pytest.mark.req("FR-WF-14")
 @settings(max_examples=100)
 @given(documents, limits)
-def test_another_tokenizer_can_be_plugged_in(markdown: str, limit: int) -> None:
+def test_other_token_counter(markdown: str, limit: int) -> None:
     for piece in chunk_at(markdown, limit, Letters()):
         assert piece.token_count == Letters().count(piece.text) <= limit
 
 
 @pytest.mark.req("FR-WF-15a", "FR-WF-15f", "T-WF-CHK-01", "T-WF-CHK-04")
 @pytest.mark.parametrize("limit", [128, 600, 2048])
-def test_whole_documents_of_installed_packages_obey_the_laws(limit: int) -> None:
+def test_documents_of_installed_packages(limit: int) -> None:
     assert len(real_documents()) > 5
     for markdown in real_documents():
         check(markdown, chunk(markdown, limit), limit)
@@ -169,10 +167,10 @@ def test_code_blocks_that_fit_are_never_cut() -> None:
 
 @pytest.mark.req("FR-WF-02a")
 @pytest.mark.parametrize("limit", [127, 2049, 600.5, float("nan"), "600", None, True])
-def test_a_limit_that_is_no_whole_number_in_its_range_is_refused(limit: int) -> None:
+def test_invalid_limit_is_refused(limit: int) -> None:
     with pytest.raises(SpanielError, match="is not between 128 and 2048"):
         chunk("text", limit)
 
 
-def test_a_whole_number_may_be_written_as_a_fraction() -> None:
+def test_limit_may_be_an_integral_float() -> None:
     assert chunk("ab" * 5000, 600.0) == chunk("ab" * 5000, 600)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Chunking costs what the length of the text costs, and no more (NFR-WF-PERF-02): counted, not timed.
+"""The cost of chunking is linear in the text (NFR-WF-PERF-02): counted, not timed.
 
 Work that cannot be counted, a regular expression's, is measured on sixteen times the text. Sixteen times the work is
 right, a square would be two hundred and fifty times, and the line is drawn at sixty-four: no load on the machine takes
@@ -26,7 +26,7 @@ SMALL, TIMES = 16_000, 16
 
 
 def real(size: int) -> str:
-    """Documents of installed packages, again and again until there is enough."""
+    """Documents of installed packages, repeated up to the size."""
     found = [markdown for markdown in real_documents() if "<|" not in markdown]
     return "\n\n".join(islice(cycle(found), 1 + size // min(map(len, found))))[:size]
 
@@ -35,7 +35,7 @@ KINDS: dict[str, Callable[[int], str]] = {**HOSTILE, "real": real}
 
 
 class Meter(Cl100k):
-    """cl100k, and how much of it was asked for."""
+    """cl100k that records how much was counted."""
 
     __slots__ = ("calls", "characters")
 
@@ -52,7 +52,7 @@ class Meter(Cl100k):
 @pytest.mark.req("NFR-WF-PERF-02")
 @pytest.mark.parametrize("limit", [128, 600, 2048])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_character_is_counted_a_few_times_at_most_however_long_the_text_is(kind: str, limit: int) -> None:
+def test_characters_are_counted_a_few_times_at_most(kind: str, limit: int) -> None:
     for size in (SMALL, TIMES * SMALL):
         meter = Meter()
         markdown = KINDS[kind](size)
@@ -62,7 +62,7 @@ def test_a_character_is_counted_a_few_times_at_most_however_long_the_text_is(kin
 
 
 @pytest.mark.req("NFR-WF-PERF-02")
-def test_real_text_is_counted_not_much_more_than_once() -> None:
+def test_real_text_is_counted_about_once() -> None:
     meter = Meter()
     markdown = real(TIMES * SMALL)
     chunks = chunk_at(markdown, 600, meter)
@@ -71,13 +71,13 @@ def test_real_text_is_counted_not_much_more_than_once() -> None:
 
 
 def use(markdown: str) -> None:
-    """All that is done with a text."""
+    """Everything that is done with a text."""
     fit({}, rebuild(markdown, boundaries(chunk(markdown, 600))), 1 << 16)
 
 
 @pytest.mark.req("NFR-WF-PERF-02")
 @pytest.mark.parametrize("kind", KINDS)
-def test_sixteen_times_the_text_is_not_a_square_of_the_work(kind: str) -> None:
+def test_work_is_not_quadratic(kind: str) -> None:
     chunk("the tokenizer is loaded")
     small, large = KINDS[kind](SMALL), KINDS[kind](TIMES * SMALL)
     assert growth(lambda: use(small), lambda: use(large), floor=1e-4, below=4 * TIMES).times < 4 * TIMES

@@ -1,4 +1,4 @@
-"""The order of an answer is the document's, from the first chunk to the last, by whatever way it comes."""
+"""Chunks of an answer are in document order in every interface."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGES: dict[str, Page] = {
 
 
 def parts_in(fields: dict[str, Any]) -> list[int]:
-    """The numbers of the parts, as they stand in the answer's chunks, one after another."""
+    """Return the numbers of the parts in the order of the answer's chunks."""
     shown = "\n".join(piece["text"] for piece in fields["chunks"])
     return [int(number) for number in re.findall(r"(?:Part|Sentence of) (\d+)", shown)]
 
@@ -43,9 +43,7 @@ def check(fields: dict[str, Any]) -> None:
 @pytest.mark.req("FR-WF-15f")
 @pytest.mark.parametrize("size", [None, 128, 600])
 @pytest.mark.parametrize("path", PAGES)
-async def test_an_answer_begins_with_the_page_and_goes_on_in_its_order(
-    tmp_path: Path, path: str, size: int | None
-) -> None:
+async def test_answer_is_in_document_order(tmp_path: Path, path: str, size: int | None) -> None:
     async with spaniel_at(PAGES, tmp_path) as (spaniel, site):
         fresh = await spaniel.fetch(site.url(path), size)
         hit = await spaniel.fetch(site.url(path), size)
@@ -58,7 +56,7 @@ async def test_an_answer_begins_with_the_page_and_goes_on_in_its_order(
 
 @pytest.mark.req("FR-WF-15f", "FR-WF-03a")
 @pytest.mark.parametrize("budget", [9_000, 1 << 20])
-async def test_so_does_the_tools(tmp_path: Path, budget: int) -> None:
+async def test_tool_answer_is_in_document_order(tmp_path: Path, budget: int) -> None:
     async with tool_at(PAGES, tmp_path, allow_auto_execution=True) as (tool, site):
         for path in PAGES:
             fields = json.loads(await tool.execute({"url": site.url(path)}, ToolCtx(max_output_bytes=budget)))
@@ -67,8 +65,8 @@ async def test_so_does_the_tools(tmp_path: Path, budget: int) -> None:
 
 
 @pytest.mark.req("FR-WF-15f")
-def test_the_order_is_seen_where_it_is_wrong() -> None:
-    """The check itself: a reversed answer does not pass it."""
+def test_wrong_order_is_detected() -> None:
+    """Tests the check: a reversed answer fails it."""
     chunks = chunk("".join(f"## Part {n}\n\n" + f"Sentence of {n}. " * 40 + "\n\n" for n in SECTIONS))
     check(fit({}, chunks, 1 << 20))
     with pytest.raises(AssertionError):

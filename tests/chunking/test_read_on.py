@@ -1,4 +1,4 @@
-"""Reading on: call after call, the whole document, in order, each part of it once."""
+"""Continuing a truncated answer: repeated calls return the whole document once, in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def chunk_with(text: str, heading: str = "H") -> Chunk:
 
 
 def read_to_the_end(chunks: list[Chunk], budget: int, *, fetched: bool = True) -> list[list[tuple[int, str]]]:
-    """What each answer brought: numbers and texts, as a caller knows them who follows `more`."""
+    """Return the numbers and texts of each answer, for a caller that follows `more`."""
     fitted: dict[str, Any] = fit(ANSWER, chunks, budget) if fetched else read_on(ANSWER, chunks, budget)
     number, answers = 1, []
     for _ in range(10_000):
@@ -49,9 +49,7 @@ def read_to_the_end(chunks: list[Chunk], budget: int, *, fetched: bool = True) -
 
 @pytest.mark.req("D2-29", "FR-WF-15f", "FR-WF-03a")
 @given(st.lists(st.builds(chunk_with, texts), min_size=1, max_size=12), st.integers(ROOM, 4000), st.booleans())
-def test_whoever_follows_more_reads_everything_once_and_in_order(
-    chunks: list[Chunk], budget: int, fetched: bool
-) -> None:
+def test_following_more_reads_everything_once(chunks: list[Chunk], budget: int, fetched: bool) -> None:
     answers = read_to_the_end(chunks, budget, fetched=fetched)
     assert all(answers), "every answer brings something"
     read: dict[int, str] = {}
@@ -64,7 +62,7 @@ def test_whoever_follows_more_reads_everything_once_and_in_order(
 
 @pytest.mark.req("D2-29")
 @given(st.lists(st.builds(chunk_with, texts), min_size=2, max_size=8), st.integers(ROOM, 4000))
-def test_reading_on_by_the_number_alone_gives_a_cut_chunk_again_whole(chunks: list[Chunk], budget: int) -> None:
+def test_continuing_without_offset_repeats_the_chunk(chunks: list[Chunk], budget: int) -> None:
     more: Any = fit(ANSWER, chunks, budget).get("more")
     if more:
         rest: Any = read_on(ANSWER, chunks, 1 << 20, more["next_chunk"])
@@ -74,7 +72,7 @@ def test_reading_on_by_the_number_alone_gives_a_cut_chunk_again_whole(chunks: li
 
 
 @pytest.mark.req("D2-29", "FR-WF-15f")
-def test_a_long_page_is_read_in_order_to_its_last_word() -> None:
+def test_long_page_is_read_to_its_end() -> None:
     words = [f"word{n}" for n in range(20_000)]
     chunks = chunk(" ".join(words), 600)
     answers = read_to_the_end(chunks, 1 << 16)
@@ -84,7 +82,7 @@ def test_a_long_page_is_read_in_order_to_its_last_word() -> None:
 
 @pytest.mark.req("D2-29")
 @pytest.mark.parametrize("digits", [1, 2])
-def test_the_numbers_have_room_where_they_grow_by_a_digit(digits: int) -> None:
+def test_numbers_may_grow_by_a_digit(digits: int) -> None:
     chunks = [chunk_with(f"text {n}") for n in range(120)]
     whole = size(fit(ANSWER, chunks[: 10**digits - 1], 1 << 20))
     for budget in range(whole, whole + 250):
@@ -105,9 +103,7 @@ def test_the_numbers_have_room_where_they_grow_by_a_digit(digits: int) -> None:
      ((1, 4), 9999, "from_offset"), ((1, -1), 9999, "from_offset"), ((2, 0), ROOM, "max_output_bytes"),
      ((2, 0), 20, "max_output_bytes")],
 )  # fmt: skip
-def test_a_place_that_is_not_there_and_a_budget_that_moves_nothing_are_refused(
-    place: tuple[int, int], budget: int, field: str
-) -> None:
+def test_invalid_place_or_budget_is_refused(place: tuple[int, int], budget: int, field: str) -> None:
     chunks = [chunk_with("text"), chunk_with("more text", heading="h" * 500)]
     with pytest.raises(SpanielError) as caught:
         read_on(ANSWER, chunks, budget, *place)
@@ -115,13 +111,13 @@ def test_a_place_that_is_not_there_and_a_budget_that_moves_nothing_are_refused(
     assert caught.value.details["field"] == field
 
 
-def test_a_page_without_text_has_no_chunk_to_read_on_from() -> None:
+def test_empty_page_cannot_be_continued() -> None:
     with pytest.raises(SpanielError, match="1 is not between 1 and 0"):
         read_on(ANSWER, [], 9999)
 
 
 @pytest.mark.req("D2-29", "FR-WF-03a")
-def test_what_was_found_is_given_with_its_numbers_as_far_as_it_fits() -> None:
+def test_found_chunks_have_numbers() -> None:
     chunks = [chunk_with(f"text {n} " + "word " * 20) for n in range(9)]
     everything: Any = fit_found(ANSWER, chunks, [7, 2, 9], 9999)
     assert [(each["number"], each["text"]) for each in everything["chunks"]] == [

@@ -1,4 +1,4 @@
-"""Finding words in the chunks of a page."""
+"""Searching the chunks of a page."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ PAGE = chunks_of(
         ("🎉", 12), ("snake_case", 12), ("names", 12), ("++", 12), ("ｏｔｔｅｒ", 1),
     ],
 )  # fmt: skip
-def test_words_are_found_in_every_script_without_regard_to_case_and_accents(words: str, first: int) -> None:
+def test_search_ignores_case_and_accents_in_every_script(words: str, first: int) -> None:
     assert found(PAGE, words)[0] == first
 
 
 @pytest.mark.req("D2-29")
 @pytest.mark.parametrize("words", ["", " \n", "xyzzy", "...", '""', "ott", "tter", "大阪府", "🙁"])
-def test_what_is_not_there_is_not_found(words: str) -> None:
+def test_missing_words_are_not_found(words: str) -> None:
     assert search(PAGE, words) == []
     assert search([], words) == []
 
 
-def test_nothing_is_found_where_nothing_is_wanted() -> None:
+def test_empty_query_finds_nothing() -> None:
     assert search(PAGE, "river", 0) == search(PAGE, "river", -3) == search([], "river") == []
     assert len(search(PAGE, "river", 1)) == 1
 
 
 @pytest.mark.req("D2-29")
-def test_chunks_are_numbered_from_one_and_the_best_comes_first() -> None:
+def test_best_match_is_first() -> None:
     matches = search(PAGE, "the river")
     assert [match.number for match in matches][:2] == [2, 1]
     assert all(match.score > 0 for match in matches)
@@ -77,13 +77,13 @@ def test_chunks_are_numbered_from_one_and_the_best_comes_first() -> None:
     assert all(before.score >= after.score for before, after in pairwise(matches))
 
 
-def test_a_rare_word_weighs_more_than_a_common_one_and_a_short_chunk_more_than_a_long_one() -> None:
+def test_weights_of_rare_words_and_short_chunks() -> None:
     page = chunks_of("rare " + "filler " * 300, "common word", "common rare", "common word", "common")
     assert found(page, "common rare")[0] == 3
     assert found(page, "rare") == [3, 1]
 
 
-def test_a_word_counts_more_than_a_longer_one_that_begins_with_it() -> None:
+def test_exact_word_outweighs_a_prefix_match() -> None:
     page = chunks_of("refunds and words", "refund and words", "refunding and words", "unrefunded")
     assert found(page, "refund") == [2, 1, 3]
     assert found(page, "ref") == []
@@ -91,7 +91,7 @@ def test_a_word_counts_more_than_a_longer_one_that_begins_with_it() -> None:
 
 @pytest.mark.req("D2-29")
 @pytest.mark.parametrize("quotes", ['"{}"', "“{}”", "„{}“", "«{}»", "「{}」", "『{}』"])
-def test_a_phrase_in_quotation_marks_comes_first(quotes: str) -> None:
+def test_quoted_phrase_comes_first(quotes: str) -> None:
     page = chunks_of(
         "fox brown quick fox brown quick fox brown quick",
         "filler " * 300 + "the *quick* [brown](https://e.x) fox",
@@ -106,7 +106,7 @@ def test_a_phrase_in_quotation_marks_comes_first(quotes: str) -> None:
     assert found(page, quotes.format("slow brown")) == found(page, "slow brown")
 
 
-def test_a_phrase_of_a_script_without_blanks_may_stand_in_the_middle() -> None:
+def test_phrase_in_a_script_without_spaces() -> None:
     page = chunks_of("日本と首都。首都と日本。日本、首都", "大きな日本首都圏です" + "話" * 300)
     assert found(page, "日本首都")[0] == 2  # rarer than its pairs
     assert found(page, '"日本首都"')[0] == 2
@@ -114,7 +114,7 @@ def test_a_phrase_of_a_script_without_blanks_may_stand_in_the_middle() -> None:
 
 
 @pytest.mark.req("D2-29")
-def test_headings_above_a_chunk_are_looked_at_too() -> None:
+def test_headings_are_searched() -> None:
     page = chunks_of("Nothing of it.", headings=("Guide", "Refunds")) + chunks_of("Other text.", headings=("Guide",))
     assert found(page, "refunds") == [1]
     assert found(page, '"refunds"') == [1]
@@ -130,9 +130,7 @@ pages = st.lists(st.lists(words, max_size=12).map(" ".join), min_size=1, max_siz
 @pytest.mark.req("D2-29")
 @settings(max_examples=150)
 @given(pages, st.lists(words, min_size=1, max_size=5), st.data())
-def test_a_chunk_that_has_all_the_words_is_among_the_matches(
-    texts: list[str], query: list[str], data: st.DataObject
-) -> None:
+def test_chunk_with_all_words_matches(texts: list[str], query: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(texts)))
     page = chunks_of(*texts[:place], "before. " + ", ".join(query) + ": after", *texts[place:])
     change = data.draw(st.sampled_from(CHANGES))
@@ -147,7 +145,7 @@ anything = st.text(st.characters() | st.sampled_from('"“”«» \ud800\udfff\u
 @pytest.mark.req("D2-29")
 @settings(max_examples=150)
 @given(st.lists(anything, max_size=6), anything, st.integers(-1, 9))
-def test_nothing_raises_and_the_same_question_has_the_same_answer(texts: list[str], query: str, limit: int) -> None:
+def test_search_is_deterministic_and_never_raises(texts: list[str], query: str, limit: int) -> None:
     page = chunks_of(*texts)
     matches = search(page, query, limit)
     assert matches == search(page, query, limit)
@@ -157,12 +155,12 @@ def test_nothing_raises_and_the_same_question_has_the_same_answer(texts: list[st
 
 
 @given(st.lists(anything.map(lambda text: text.replace("\u1100", "")), min_size=2, max_size=4))
-def test_text_is_folded_piece_by_piece(texts: list[str]) -> None:
+def test_folding_is_additive(texts: list[str]) -> None:
     assert fold("-".join(texts)) == "-".join(map(fold, texts))
 
 
 @pytest.mark.req("D2-29")
-def test_a_query_of_a_hundred_kilobytes_is_cut() -> None:
+def test_long_query_is_cut() -> None:
     assert found(PAGE, "otter " * 20_000)[0] == 1
     assert found(PAGE, "x" * 100_000) == []
     assert found(PAGE, "zzz " * MOST_CHARACTERS + "otter") == []
@@ -175,7 +173,7 @@ SENTENCE = "The lighthouse keeper's daughter counted seventeen herring gulls bef
 
 
 @pytest.mark.req("D2-29")
-def test_one_sentence_is_found_in_a_document_of_three_hundred_pages() -> None:
+def test_sentence_in_a_long_document() -> None:
     paragraphs = [
         f"On page {n} the keeper of house {n % 7} counted his sheep before he slept." * 6 for n in range(3000)
     ]
@@ -199,7 +197,7 @@ HOSTILE = {
 
 @pytest.mark.req("D2-29", "NFR-WF-PERF-02")
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_sixteen_times_the_page_is_not_a_square_of_the_work(kind: str) -> None:
+def test_search_is_not_quadratic(kind: str) -> None:
     small, large = (
         chunk((HOSTILE[kind] * (1 + size // len(HOSTILE[kind])))[:size], 2048) for size in (16_000, 16 * 16_000)
     )
@@ -207,7 +205,7 @@ def test_sixteen_times_the_page_is_not_a_square_of_the_work(kind: str) -> None:
     assert growth(lambda: search(small, query, 5), lambda: search(large, query, 5), floor=1e-4, below=64).times < 64
 
 
-def test_what_is_remembered_of_characters_is_bounded() -> None:
+def test_character_cache_is_bounded() -> None:
     from spaniel.chunking.search import _LARGEST, _table
 
     fold("".join(map(chr, range(0x20000, 0x2F000))))

@@ -1,4 +1,4 @@
-"""Splitting what is too large: sentences, then white space, then characters; code stays code."""
+"""Splitting large blocks: at sentences, then white space, then characters; code stays code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNT = cl100k().count
 
 @pytest.mark.req("FR-WF-15a", "T-WF-CHK-01")
 @pytest.mark.parametrize("limit", [128, 129, 600])
-def test_a_chunk_may_be_filled_to_the_last_token(limit: int) -> None:
+def test_chunk_is_filled_to_the_last_token(limit: int) -> None:
     first = " ".join(["word"] * 50)
     second = next(text for n in range(limit) if COUNT(f"{first}\n\n{(text := ' '.join(['word'] * (n + 1)))}") == limit)
     for after in ("", "\n\nmore of it"):
@@ -34,7 +34,7 @@ def test_a_chunk_may_be_filled_to_the_last_token(limit: int) -> None:
 @pytest.mark.req("FR-WF-15b", "T-WF-CHK-02")
 @pytest.mark.parametrize("stop", ".!?")
 @pytest.mark.parametrize("space", [" ", "\n"])
-def test_each_mark_that_ends_a_sentence_is_a_place_to_cut(stop: str, space: str) -> None:
+def test_cuts_after_sentence_marks(stop: str, space: str) -> None:
     sentence = f"There are twelve words in this sentence and it ends with a mark{stop}"
     chunks = chunk(space.join([sentence] * 40), 128)
     assert len(chunks) > 3
@@ -44,7 +44,7 @@ def test_each_mark_that_ends_a_sentence_is_a_place_to_cut(stop: str, space: str)
 
 
 @pytest.mark.req("FR-WF-15b", "T-WF-CHK-02", "D2-19")
-def test_a_long_paragraph_is_cut_after_sentences_packed_as_full_as_they_can_be() -> None:
+def test_long_paragraph_is_cut_after_sentences() -> None:
     sentences = [f"This is sentence number {n}, is it not{'.!?'[n % 3]}" for n in range(60)]
     chunks = chunk(" ".join(sentences), 128)
     assert len(chunks) > 3
@@ -57,7 +57,7 @@ def test_a_long_paragraph_is_cut_after_sentences_packed_as_full_as_they_can_be()
 
 
 @pytest.mark.req("FR-WF-15b", "D2-19")
-def test_a_long_sentence_is_cut_at_white_space() -> None:
+def test_long_sentence_is_cut_at_white_space() -> None:
     words = [f"word{n}" for n in range(500)]
     chunks = chunk(" ".join(words), 128)
     assert [word for piece in chunks for word in piece.text.split()] == words
@@ -67,20 +67,20 @@ def test_a_long_sentence_is_cut_at_white_space() -> None:
 
 @pytest.mark.req("FR-WF-15b")
 @pytest.mark.parametrize("letter", ["a", "é", "漢", "👩", "\u0301"])
-def test_a_long_word_is_cut_between_characters(letter: str) -> None:
+def test_long_word_is_cut_between_characters(letter: str) -> None:
     chunks = chunk(letter * 5000, 128)
     assert "".join(piece.text for piece in chunks) == letter * 5000
     assert all(piece.token_count > 100 for piece in chunks[:-1])
 
 
 @pytest.mark.req("FR-WF-15b")
-def test_text_without_spaces_is_cut_after_its_full_stops() -> None:
+def test_text_without_spaces_is_cut_after_full_stops() -> None:
     chunks = chunk("今日は良い天気ですね。" * 100, 128)
     assert all(piece.text.endswith("。") for piece in chunks)
 
 
 @pytest.mark.req("FR-WF-15b")
-def test_a_long_list_is_cut_before_items_and_a_long_table_before_rows() -> None:
+def test_lists_are_cut_at_items_and_tables_at_rows() -> None:
     items = [f"{n}. item. It has two sentences" for n in range(100)]
     assert all(re.match(r"\d+\. item", piece.text) for piece in chunk("\n".join(items), 128))
     rows = [f"| row {n}. It | has | cells |" for n in range(100)]
@@ -94,7 +94,7 @@ def is_code_block(text: str, mark: str) -> bool:
 
 @pytest.mark.req("FR-WF-15b")
 @pytest.mark.parametrize(("margin", "mark"), [("", "```"), ("", "~~~~"), ("   ", "```"), ("\t", "```")])
-def test_a_split_code_block_is_a_code_block_on_both_sides(margin: str, mark: str) -> None:
+def test_split_code_stays_fenced(margin: str, mark: str) -> None:
     lines = [mark + "python", *(f"print({n})" if n % 9 != 5 else "" for n in range(200)), mark]
     markdown = "".join(f"{margin}{line}\n" for line in lines)
     chunks = chunk(markdown, 128)
@@ -104,7 +104,7 @@ def test_a_split_code_block_is_a_code_block_on_both_sides(margin: str, mark: str
 
 
 @pytest.mark.req("FR-WF-15b")
-def test_code_in_a_list_is_opened_again_where_it_stood() -> None:
+def test_code_in_a_list_is_reopened_with_its_margin() -> None:
     code = "".join(f"  line {n}\n" for n in range(200))
     chunks = chunk(f"- item\n- ```text\n{code}  ```\n- last", 128)
     assert [piece.opened for piece in chunks[2:-2]] == ["  ```text\n"] * (len(chunks) - 4)
@@ -112,14 +112,14 @@ def test_code_in_a_list_is_opened_again_where_it_stood() -> None:
 
 
 @pytest.mark.req("FR-WF-15b")
-def test_a_code_block_whose_fence_takes_the_budget_is_split_bare() -> None:
+def test_code_with_a_huge_fence_is_split_bare() -> None:
     markdown = "```" + "info " * 80 + "\n" + "code\n" * 200 + "```"
     chunks = chunk(markdown, 128)
     assert not any(piece.opened or piece.closed for piece in chunks)
 
 
 @pytest.mark.req("FR-WF-15b")
-def test_the_last_piece_of_code_is_never_the_closing_fence_alone() -> None:
+def test_closing_fence_is_never_alone() -> None:
     for lines in range(20, 80):
         chunks = chunk_at("```\n" + "x = 1\n" * lines + "```", 40, cl100k())
         assert all("x = 1" in piece.text for piece in chunks)
@@ -127,7 +127,7 @@ def test_the_last_piece_of_code_is_never_the_closing_fence_alone() -> None:
 
 @pytest.mark.req("D2-01")
 @pytest.mark.parametrize("limit", [-1, 0, 127, 2049])
-def test_a_limit_out_of_bounds_is_refused(limit: int) -> None:
+def test_limit_out_of_bounds_is_refused(limit: int) -> None:
     with pytest.raises(SpanielError) as caught:
         spaniel.chunk("text", max_tokens=limit)
     assert caught.value.code is Code.BAD_ARGS
@@ -136,11 +136,11 @@ def test_a_limit_out_of_bounds_is_refused(limit: int) -> None:
 
 @pytest.mark.req("D2-01")
 @pytest.mark.parametrize("limit", [128, 2048])
-def test_a_limit_within_bounds_is_taken(limit: int) -> None:
+def test_limit_within_bounds_is_accepted(limit: int) -> None:
     assert [piece.text for piece in spaniel.chunk("text", max_tokens=limit)] == ["text"]
 
 
-def test_half_a_surrogate_pair_is_refused() -> None:
+def test_lone_surrogate_is_refused() -> None:
     with pytest.raises(SpanielError, match="markdown: character 1 is half of a surrogate pair"):
         chunk("a\ud800b")
 
@@ -173,7 +173,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.req("FR-WF-15a", "FR-WF-15d")
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_text_is_counted_right_and_none_of_it_is_lost(kind: str) -> None:
+def test_hostile_text_is_complete_and_counted(kind: str) -> None:
     markdown = HOSTILE[kind](80_000)
     chunks = chunk(markdown, 128)
     assert all(piece.token_count == COUNT(piece.text) <= 128 for piece in chunks)
@@ -182,7 +182,7 @@ def test_hostile_text_is_counted_right_and_none_of_it_is_lost(kind: str) -> None
 
 @pytest.mark.req("NFR-WF-PERF-02")
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_text_costs_what_its_length_costs(kind: str) -> None:
+def test_hostile_text_costs_linear_work(kind: str) -> None:
     """Counted in characters given to the tokenizer, not in seconds."""
 
     class Meter:

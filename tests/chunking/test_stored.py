@@ -1,4 +1,4 @@
-"""What a cache keeps of chunks, and what comes back."""
+"""Chunk boundaries in the cache."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ pieces = st.sampled_from(["# A\n\n", "## B\n\n", "word ", "漢字", "👩‍👧
 @pytest.mark.req("D2-24")
 @settings(max_examples=100)
 @given(st.lists(pieces).map("".join), st.sampled_from([20, 128]))
-def test_chunks_come_back_from_json_as_they_were(markdown: str, limit: int) -> None:
+def test_boundaries_survive_json(markdown: str, limit: int) -> None:
     chunks = chunk_at(markdown, limit, cl100k())
     stored: Boundaries = json.loads(json.dumps(boundaries(chunks)))
     assert rebuild(markdown, stored) == chunks
 
 
 @pytest.mark.req("D2-24")
-def test_a_heading_is_kept_once_however_many_chunks_stand_under_it() -> None:
+def test_heading_is_stored_once() -> None:
     title = "t" * 1000
     chunks = chunk_at(f"# {title}\n\n" + "word. " * 5000, 128, cl100k())
     assert len(json.dumps(boundaries(chunks))) < 1000 + 40 * len(chunks)
 
 
 @pytest.mark.req("D2-24")
-def test_reading_back_needs_no_tokenizer() -> None:
+def test_rebuild_needs_no_tokenizer() -> None:
     chunks = chunk_at(CODE, 40, cl100k())
     program = (
         "import json, sys\nfrom spaniel.chunking import fit, rebuild\n"
@@ -55,22 +55,22 @@ OLD = "# [Title](https://e.x)\n\n" + "This is a sentence. " * 300
 
 @pytest.mark.req("D2-02", "D2-24")
 @pytest.mark.parametrize("rules", [None, RULES - 1, RULES + 1])
-def test_what_another_version_kept_is_cut_anew(rules: int | None) -> None:
-    """As a version before the first number wrote it: the heading a chunk of its own, and its title Markdown."""
+def test_boundaries_of_another_version_are_ignored(rules: int | None) -> None:
+    """Boundaries of the oldest version: the heading in its own chunk, its title as Markdown."""
     stored: dict[str, object] = {"document": "0" * 16, "headings": [["[Title](https://e.x)"]], "rows": [[0, 24, 9, 0]]}
     if rules is not None:
         stored["rules"] = rules
     content = {"final_url": "https://e.x/", "markdown": OLD, "chunk_tokens": 600, "chunks": stored}
-    kept = from_cache(msgspec.Raw(json.dumps(content).encode()))
-    assert kept is not None
-    assert kept.cut(600) == chunk(OLD, 600)
+    page = from_cache(msgspec.Raw(json.dumps(content).encode()))
+    assert page is not None
+    assert page.cut(600) == chunk(OLD, 600)
 
 
 @pytest.mark.req("D2-24")
-def test_what_this_version_kept_is_read_off() -> None:
-    chunks = chunk_at(OLD, 200, cl100k())  # other chunks than 600 would give, so that they are known again
-    kept = StoredPage("https://e.x/", OLD, 600, boundaries(chunks))
-    assert kept.cut(600) == chunks != chunk(OLD, 600)
+def test_boundaries_of_this_version_are_used() -> None:
+    chunks = chunk_at(OLD, 200, cl100k())  # other chunks than with 600, so that they can be recognized
+    page = StoredPage("https://e.x/", OLD, 600, boundaries(chunks))
+    assert page.cut(600) == chunks != chunk(OLD, 600)
 
 
 SHAPES = f"""intro **bold**
@@ -93,11 +93,11 @@ SHAPES = f"""intro **bold**
 
 {"word " * 400}
 """
-KNOWN = {3: "3b245c4ec26596b1"}  # rules, and a hash of what they make of the text above
+KNOWN = {3: "3b245c4ec26596b1"}  # version of the rules -> hash of the chunks of the text above
 
 
 @pytest.mark.req("D2-02", "T-WF-DET-03")
-def test_rules_that_cut_otherwise_have_another_number() -> None:
+def test_changed_rules_need_a_new_number() -> None:
     """If this fails, chunks have changed: raise RULES, and put the new number and hash here."""
     cuts = [boundaries(chunk_at(SHAPES, limit, cl100k())) for limit in (128, 600)]
     found = hashlib.sha256(json.dumps(cuts, ensure_ascii=False).encode()).hexdigest()[:16]

@@ -42,30 +42,30 @@ SPECIAL = {"<|endoftext|>": 7, "<|im_start|>user<|im_end|>": 13}
 
 @pytest.mark.req("FR-WF-14")
 @pytest.mark.parametrize(("text", "tokens"), [*KNOWN.items(), *SPECIAL.items()])
-def test_counts_are_those_of_cl100k_base(text: str, tokens: int) -> None:
+def test_counts_equal_tiktoken(text: str, tokens: int) -> None:
     assert cl100k().count(text) == tokens
 
 
 @pytest.mark.req("D2-19")
 @pytest.mark.parametrize("text", SPECIAL)
-def test_a_special_token_in_a_page_is_ordinary_text(text: str) -> None:
+def test_special_token_is_ordinary_text(text: str) -> None:
     around = f"before {text} after"
     spelled = cl100k().count("before ") + cl100k().count(" after")
     assert cl100k().count(around) > spelled + 3
     assert counting(around, cl100k())(around) == cl100k().count(around)
 
 
-def test_every_special_token_of_the_library_begins_with_the_sign_that_is_looked_for() -> None:
+def test_special_tokens_begin_with_the_searched_prefix() -> None:
     from splintr import Tokenizer
 
     assert all(name.startswith("<|") for name in Tokenizer.from_pretrained("cl100k_base").special_tokens())
 
 
-def test_a_text_without_special_tokens_is_counted_alike_both_ways() -> None:
+def test_both_ways_of_counting_agree() -> None:
     for text, tokens in KNOWN.items():
         assert counting(text, cl100k())(text) == tokens
 
 
-def test_the_tokenizer_is_loaded_only_by_whoever_counts() -> None:
+def test_tokenizer_is_loaded_on_first_count() -> None:
     check = "import sys, spaniel.chunking; sys.exit('splintr' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -216,6 +216,14 @@ class Running:
     def wait_for(self, condition: Callable[[], bool]) -> None:
         wait_for(self.process, condition)
 
+    def wait_until_held(self, world: World) -> None:
+        """Until the command waits for a page, or sleeps in the read of a pipe.
+
+        A signal that arrives just before that read would not interrupt it.
+        """
+        self.wait_for(world.is_held)
+        self.wait_for(lambda: Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S")
+
     def end(self) -> int:
         code = self.process.wait(40)
         self._reading.join(10)

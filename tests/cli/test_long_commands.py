@@ -33,7 +33,8 @@ def world(tmp_path: Path) -> Iterator[World]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_first_signal_finishes_what_is_in_flight(world: World, name: str, number: signal.Signals, columns: int) -> None:
     with running(world, world.argv(name), columns) as run:
-        run.wait_for(lambda: world.is_held() and bool(PROGRESS.search(run.text)))
+        run.wait_until_held(world)
+        run.wait_for(lambda: bool(PROGRESS.search(run.text)))
         run.send(number)
         run.wait_for(lambda: "press Ctrl-C again" in run.text)
         world.release()
@@ -55,7 +56,7 @@ def test_first_signal_finishes_what_is_in_flight(world: World, name: str, number
 def test_second_signal_stops_at_once(world: World, name: str) -> None:
     number = signal.SIGTERM if name in ("check", "fetch", "extract-2") else signal.SIGINT
     with running(world, world.argv(name)) as run:
-        run.wait_for(world.is_held)
+        run.wait_until_held(world)
         run.send(number)
         run.wait_for(lambda: "press Ctrl-C again" in run.text)
         run.send(number)
@@ -150,7 +151,7 @@ def test_plain_lines_now_and_then_where_there_is_no_terminal(world: World) -> No
 def test_closed_terminal_finishes_what_is_in_flight(world: World) -> None:
     """Standard output and error are gone with it; the exit code is still that of the signal."""
     with running(world, world.argv("fetch"), on_terminal=True) as run:
-        run.wait_for(world.is_held)
+        run.wait_until_held(world)
         run.hang_up()
         time.sleep(0.2)
         world.release()

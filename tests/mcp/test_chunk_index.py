@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from spaniel.chunking import chunk
-from spaniel.mcp.chunk_index import MOST, ChunkIndex, uri_of
+from spaniel.mcp.chunk_index import MAX_PAGES, ChunkIndex, uri_of
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from tests.tool.harness import LONG
@@ -37,7 +37,7 @@ async def add(index: ChunkIndex, cache: Cache, text: str, url: str, tokens: int 
 
 
 async def test_a_chunk_is_found_by_its_id_and_says_where_it_comes_from() -> None:
-    index = ChunkIndex(cache := Cache())
+    index = ChunkIndex((cache := Cache()).stored)
     page = await add(index, cache, LONG, "https://a.example/")
     for number, one in enumerate(page.chunks, 1):
         found = await index.get(uri_of(one))
@@ -48,7 +48,7 @@ async def test_a_chunk_is_found_by_its_id_and_says_where_it_comes_from() -> None
 
 
 async def test_an_id_lives_as_long_as_the_page_in_the_cache() -> None:
-    index = ChunkIndex(cache := Cache())
+    index = ChunkIndex((cache := Cache()).stored)
     page = await add(index, cache, LONG, "https://a.example/")
     for _ in range(100):  # what else is fetched does not drive it out
         await add(index, cache, LONG.replace("Part", f"Page {_}"), f"https://a.example/{_}")
@@ -62,7 +62,7 @@ async def test_an_id_lives_as_long_as_the_page_in_the_cache() -> None:
 
 
 async def test_a_page_in_two_sizes_is_listed_once_and_all_its_ids_are_known() -> None:
-    index = ChunkIndex(cache := Cache())
+    index = ChunkIndex((cache := Cache()).stored)
     for _ in range(3):
         large = await add(index, cache, LONG, "https://a.example/")
     assert len(index) == 12
@@ -74,7 +74,7 @@ async def test_a_page_in_two_sizes_is_listed_once_and_all_its_ids_are_known() ->
 
 
 async def test_the_list_can_be_taken_piece_by_piece() -> None:
-    index = ChunkIndex(cache := Cache())
+    index = ChunkIndex((cache := Cache()).stored)
     texts = [LONG.replace("Part", f"Page {n}, part") for n in range(5)]
     pages = [await add(index, cache, text, f"https://a.example/{n}") for n, text in enumerate(texts)]
     every = [one for page in pages for one in page.chunks]
@@ -86,9 +86,9 @@ async def test_the_list_can_be_taken_piece_by_piece() -> None:
 
 
 async def test_it_does_not_grow_without_end() -> None:
-    index = ChunkIndex(cache := Cache())
-    pages = [await add(index, cache, f"page {n}", f"https://a.example/{n}") for n in range(MOST + 10)]
+    index = ChunkIndex((cache := Cache()).stored)
+    pages = [await add(index, cache, f"page {n}", f"https://a.example/{n}") for n in range(MAX_PAGES + 10)]
     await add(index, cache, "", "https://a.example/empty")
-    assert len(index) == MOST
+    assert len(index) == MAX_PAGES
     assert await index.get(uri_of(pages[0].chunks[0])) is None
     assert await index.get(uri_of(pages[-1].chunks[0]))

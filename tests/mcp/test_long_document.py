@@ -86,7 +86,7 @@ async def test_a_model_finds_one_sentence_in_300_pages_within_three_calls(tmp_pa
         first = await model.call("web_fetch", {"url": url})
         assert NEEDLE not in first
         found = await model.call("web_fetch_more", {"url": url, "find": find})
-        mark = re.findall(r"a line \[(\w+)\]", found)[0]
+        mark = re.findall(r"starts with \[(\w+)\]", found)[0]
         best = found.split(f"[{mark}] chunk ")[1]
         around = await model.call("web_fetch_more", {"url": url, "from_chunk": int(best.split(",")[0])})
         assert (model.calls, site.requests["/book"]) == (3, 1)

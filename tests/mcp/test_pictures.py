@@ -13,12 +13,17 @@ from spaniel.app.settings import Settings
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
+from spaniel.tool.framework import ToolSession
+from spaniel.tool.registry import build_registry
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
 class Client:
-    """Answers with a picture whoever asks for one."""
+    """Answers with a picture if one is requested."""
+
+    async def stored(self, request: Request) -> None:
+        pass
 
     async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         pass
@@ -33,8 +38,10 @@ class Client:
 async def test_a_picture_is_an_image_block(asked: dict[str, Any], kinds: list[str]) -> None:
     from spaniel.mcp.server import Handlers
 
-    handlers = Handlers(cast("Any", Client()), ToolSettings(enabled=True, allow_auto_execution=True), Settings().mcp)
-    result = await handlers._answer("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
+    client = cast("Any", Client())
+    registry = build_registry(client, ToolSettings(enabled=True, allow_auto_execution=True), ToolSession())
+    handlers = Handlers(client, registry, Settings().mcp)
+    result = await handlers._call("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
     assert [block.type for block in result.content] == kinds
     if len(kinds) == 2:
         image = cast("Any", result.content[1])

@@ -1,4 +1,4 @@
-"""Sources read as a run reads them."""
+"""Helpers that read sources like a run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from spaniel.testing import Site
 from tests.loopback import rooms_for
 
 
-def nobody(url: str, most: int) -> AbstractAsyncContextManager[FetchedList]:
-    """For files alone."""
-    raise AssertionError(f"{url} was not to be fetched")
+def no_fetch(url: str, most: int) -> AbstractAsyncContextManager[FetchedList]:
+    """A fetcher for tests with files only."""
+    raise AssertionError(f"unexpected fetch of {url}")
 
 
-async def gather(bring: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[SourceItem], Problems]:
+async def gather(fetch: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[SourceItem], Problems]:
     problems = Problems()
-    return [item async for item in items(sources, bring, ListOptions(**options), problems)], problems
+    return [item async for item in items(sources, fetch, ListOptions(**options), problems)], problems
 
 
 def read(*sources: object, **options: Any) -> tuple[list[SourceItem], Problems]:
-    """The items of files, and what was wrong in them."""
-    return asyncio.run(gather(nobody, [str(source) for source in sources], **options))
+    """Return the items and problems of files."""
+    return asyncio.run(gather(no_fetch, [str(source) for source in sources], **options))
 
 
 def urls(*sources: object, **options: Any) -> list[str]:
@@ -33,6 +33,6 @@ def urls(*sources: object, **options: Any) -> list[str]:
 
 
 async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[SourceItem], Problems]:
-    """The items of lists on loopback, brought through the real door."""
+    """Return the items and problems of lists on loopback, fetched through the real guard."""
     async with rooms_for(*sites) as services:
         return await gather(fetch_lists(services.door, services.http), sources, **options)

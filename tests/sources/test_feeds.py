@@ -35,7 +35,7 @@ RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns=
     ],
     ids=["rss", "atom", "rdf"],
 )
-def test_entries_come_with_title_and_date(tmp_path: Path, body: str, columns: dict[str, str]) -> None:
+def test_entries_have_title_and_date(tmp_path: Path, body: str, columns: dict[str, str]) -> None:
     (tmp_path / "feed").write_text(body)
     found, problems = read(tmp_path / "feed")
     assert [item.raw_url for item in found] == ["https://a.example/1", "https://a.example/2"]
@@ -44,7 +44,7 @@ def test_entries_come_with_title_and_date(tmp_path: Path, body: str, columns: di
 
 
 @pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
-def test_a_broken_feed_is_read_as_well_as_it_can_be(tmp_path: Path, body: str) -> None:
+def test_broken_feed_is_read_as_far_as_possible(tmp_path: Path, body: str) -> None:
     (tmp_path / "feed.xml").write_text(body.replace("<title>", "<title>&nbsp;", 1))
     found, problems = read(tmp_path / "feed.xml")
     assert found[0].raw_url == "https://a.example/1"
@@ -52,7 +52,7 @@ def test_a_broken_feed_is_read_as_well_as_it_can_be(tmp_path: Path, body: str) -
     assert problems.count == 1
 
 
-async def test_addresses_without_a_host_are_the_feeds_own() -> None:
+async def test_relative_urls_of_a_feed_are_resolved() -> None:
     async with Site({}) as site:
         feed = '<feed><entry><link href="/p/1"/></entry><entry><link href="//b.example/2"/></entry></feed>'
         site.pages = {"/blog/feed": (200, {"Content-Type": "application/atom+xml"}, feed.encode())}

@@ -1,4 +1,4 @@
-"""Lists in bytes: which kind they are, their URLs and where they are, and what is wrong in them."""
+"""Lists as bytes: their kind, URLs, places and problems."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_text_is_a_list_where_lines_are_urls(text: str, is_list: bool) -> None:
         (gzip.compress(SITEMAP) * 1, "sitemap.xml.gz", {}, ["http://a.example/?x=1&y=2", "http://a.example/b"]),
     ],
 )
-def test_urls_come_in_their_order(raw: bytes, name: str, options: dict[str, Any], found: list[str]) -> None:
+def test_urls_are_in_order(raw: bytes, name: str, options: dict[str, Any], found: list[str]) -> None:
     rows, problems = read(raw, name, **options)
     assert [row.url for row in rows] == found
     assert not problems.count, problems.first
@@ -131,7 +131,7 @@ def test_each_url_has_its_place(raw: bytes, name: str, places: list[int | str]) 
 
 @pytest.mark.req("LH-05")
 @pytest.mark.parametrize(
-    ("raw", "name", "found", "told"),
+    ("raw", "name", "found", "message"),
     [
         (b'{"url": "u"}\n{', "t.jsonl", ["u"], "t.jsonl, line 2: is not JSON that can be read"),
         (b'{"url": 3}', "t.jsonl", [], "t.jsonl, line 1: has no URL at 'url'"),
@@ -150,15 +150,15 @@ def test_each_url_has_its_place(raw: bytes, name: str, places: list[int | str]) 
         (b'<!DOCTYPE u [<!ENTITY a "b">]><urlset/>', "t.xml", [], "declares entities of its own"),
     ],
 )
-def test_problem_is_reported_with_file_and_line(raw: bytes, name: str, found: list[str], told: str) -> None:
+def test_problem_is_reported_with_file_and_line(raw: bytes, name: str, found: list[str], message: str) -> None:
     rows, problems = read(raw, name)
     assert [row.url for row in rows] == found
-    assert told in problems.first[0]
+    assert message in problems.first[0]
     assert problems.lost
 
 
 @pytest.mark.parametrize(
-    ("raw", "name", "options", "told"),
+    ("raw", "name", "options", "message"),
     [
         (b"name,x\na,b\n", "t.csv", {}, "t.csv: --column: it is not clear which column holds the URLs"),
         (b"url\nx\n", "t.csv", {"fields": ("link",)}, "t.csv: --column: there is no column 'link'; there are: url"),
@@ -166,10 +166,10 @@ def test_problem_is_reported_with_file_and_line(raw: bytes, name: str, found: li
         (b"x", "t", {"kind": "nonsense"}, "--kind: 'nonsense' is not a kind of source"),
     ],
 )
-def test_list_that_cannot_be_read_is_refused(raw: bytes, name: str, options: dict[str, Any], told: str) -> None:
+def test_list_that_cannot_be_read_is_refused(raw: bytes, name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(SpanielError) as caught:
         read(raw, name, **options)
-    assert told in caught.value.message
+    assert message in caught.value.message
 
 
 def test_long_json_list_is_read_in_pieces() -> None:
@@ -179,7 +179,7 @@ def test_long_json_list_is_read_in_pieces() -> None:
     assert "t.json, line 300: is not JSON" in problems.first[0]
 
 
-def test_columns_of_a_dump_become_keys_again() -> None:
+def test_columns_of_a_dump_become_keys() -> None:
     line = b'{"url": "u", "categories": ["b", "a"], "content-length": 5, "content-type": "x/y", "own": {"a": 1}}'
     [row] = read(line, "t.jsonl")[0]
     assert known_facts(row.columns) == {"content-type": "x/y", "content-length": 5, "categories": ["a", "b"]}
@@ -187,7 +187,7 @@ def test_columns_of_a_dump_become_keys_again() -> None:
     assert known_facts(row.columns) == {"content-length": 5, "categories": ["a", "b"]}
 
 
-def test_commands_name_the_kinds_that_are_read() -> None:
+def test_commands_list_all_kinds() -> None:
     from spaniel.cli.lists import KINDS
 
     assert [*KINDS, "site"] == list(LISTS)

@@ -1,4 +1,4 @@
-"""Laws that hold for every input, hostile ones above all."""
+"""Properties that hold for every input, including hostile ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOSTILE = st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=4)), ma
 
 
 @given(st.lists(st.tuples(WRITABLE, WRITABLE), max_size=20), st.sampled_from([",", ";", "\t", "|"]))
-def test_a_table_comes_back_as_it_was_written(cells: list[tuple[str, str]], separator: str) -> None:
+def test_table_survives_a_round_trip(cells: list[tuple[str, str]], separator: str) -> None:
     written = io.StringIO()
     writer = csv.writer(written, delimiter=separator, lineterminator="\n")
     writer.writerow(["url", "a", "b"])
@@ -43,14 +43,14 @@ def test_a_table_comes_back_as_it_was_written(cells: list[tuple[str, str]], sepa
 
 
 @given(st.lists(IN_XML.filter(str.strip), max_size=20), st.integers(1, 50))
-def test_a_sitemap_comes_back_as_it_was_written_wherever_it_is_cut(locs: list[str], piece: int) -> None:
+def test_sitemap_survives_a_round_trip_in_any_pieces(locs: list[str], piece: int) -> None:
     body = "<urlset>" + "".join(f"<url><loc>{escape(loc)}</loc></url>" for loc in locs) + "</urlset>"
     found = list(read_xml(Slow(body.encode(), piece), ListOptions(), Problems().at("x")))
     assert [row.url for row in found] == [loc.strip() for loc in locs]
 
 
 class Slow(io.BytesIO):
-    """Gives a few bytes at a time."""
+    """Returns a few bytes per read."""
 
     def __init__(self, body: bytes, piece: int) -> None:
         super().__init__(body)
@@ -63,7 +63,7 @@ class Slow(io.BytesIO):
 @pytest.mark.parametrize("kind", [None, *(kind for kind in FileKind if kind != FileKind.SITE)])
 @given(body=HOSTILE)
 @example(body=b"")
-def test_no_bytes_are_a_crash_or_text_that_cannot_be_written(kind: str | None, body: bytes) -> None:
+def test_any_bytes_give_rows_that_can_be_written(kind: str | None, body: bytes) -> None:
     problems = Problems()
     try:
         found = list(read_stream(io.BytesIO(body), StreamInfo("x", "x"), ListOptions(kind), problems))
@@ -73,4 +73,4 @@ def test_no_bytes_are_a_crash_or_text_that_cannot_be_written(kind: str | None, b
         assert isinstance(row, SourceRow | ChildSitemap)
         columns: dict[str, Any] = row.columns if isinstance(row, SourceRow) else {}
         assert json.dumps([row.url, columns], ensure_ascii=False).encode()
-    assert all(told.isprintable() for told in problems.first)
+    assert all(problem.isprintable() for problem in problems.first)

@@ -1,4 +1,4 @@
-"""Sources that are made to be large: memory does not follow. Each is weighed in a process of its own."""
+"""Memory use does not grow with the size of a source. Each case is measured in its own process."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spaniel.errors import SpanielError
 from spaniel.sources.rows import Problems
 from spaniel.sources.walk import items
 from tests.batch.weigh import weigh
-from tests.sources.harness import nobody
+from tests.sources.harness import no_fetch
 
 HERE = "tests.sources.test_memory"
 MB = 1 << 20
 
 
 def count(path: str) -> list[object]:
-    """How many items, how many problems, the first of those."""
+    """Return the number of items, the number of problems and the first problem."""
     problems = Problems()
 
     async def run() -> int:
-        return sum([1 async for _ in items([path], nobody, problems=problems)])
+        return sum([1 async for _ in items([path], no_fetch, problems=problems)])
 
     try:
         found = asyncio.run(run())
@@ -35,14 +35,14 @@ def count(path: str) -> list[object]:
 
 
 def hold(path: str) -> int:
-    """The control: what a reader takes that reads the whole."""
+    """The control: read the whole file into memory."""
     opened = gzip.open if path.endswith(".gz") else open
     with opened(path, "rb") as file:
         return len(file.read())
 
 
 def one_line(path: Path) -> None:
-    """A quarter of a gigabyte of zeros and no line feed, in a file that takes no place."""
+    """A sparse file: a quarter of a gigabyte of zeros without a line feed."""
     path.write_bytes(b"https://a.example/\n")
     os.truncate(path, 256 * MB)
 
@@ -61,7 +61,7 @@ def open_quote(path: Path) -> None:
 
 
 def cells_without_end(path: Path) -> None:
-    """Each line ends one quoted cell and begins another: a reader that trusts quotes gathers one row for ever."""
+    """Each line closes one quoted cell and opens another: a reader that trusts quotes collects one endless row."""
     with path.open("w") as file:
         file.write("url,n\n")
         file.writelines(f'https://a.example/a"b{"y" * 1000},"c\n' for _ in range(60_000))
@@ -73,7 +73,7 @@ def many_lines(path: Path) -> None:
 
 
 def sitemap(path: Path) -> None:
-    """49 MB with 50,000 entries, as large as they may be."""
+    """49 MB with 50,000 entries, the limits of sitemaps.org."""
     entry = "<url><loc>https://a.example/{}</loc><lastmod>2026-01-02</lastmod><priority>0.5</priority></url>\n"
     with path.open("w") as file:
         file.write("<urlset>")
@@ -104,7 +104,7 @@ def deep_lines(path: Path) -> None:
 
 
 def long_lines(path: Path) -> None:
-    """Texts of a megabyte beside each URL: a thousand of them must never be in memory at once."""
+    """A text of one megabyte beside each URL: they must not be in memory at the same time."""
     with path.open("w") as file:
         for number in range(100):
             file.write(f'{{"url": "https://a.example/{number}", "text": "{"x" * MB}"}}\n')
@@ -141,19 +141,19 @@ CASES: list[tuple[Callable[[Path], None], str, int, int]] = [
 def test_memory_stays_flat(tmp_path: Path, make: Callable[[Path], None], name: str, found: int, wrong: int) -> None:
     path = tmp_path / name
     make(path)
-    [count_found, count_wrong, told], grew = weigh(f"{HERE}:count", path)
-    assert (count_found, count_wrong) == (found, wrong), told
+    [count_found, count_wrong, problem], grew = weigh(f"{HERE}:count", path)
+    assert (count_found, count_wrong) == (found, wrong), problem
     assert grew < 24 * MB, f"{grew / MB:.0f} MB"
 
 
-def test_long_texts_in_parquet_are_not_gathered(tmp_path: Path) -> None:
+def test_long_texts_in_parquet_are_not_all_in_memory(tmp_path: Path) -> None:
     long_rows(tmp_path / "a.parquet")
-    [found, wrong, told], grew = weigh(f"{HERE}:count", tmp_path / "a.parquet")
-    assert (found, wrong) == (100, 0), told
-    assert grew < 160 * MB, f"{grew / MB:.0f} MB"  # 60 to 110 of them the library itself
+    [found, wrong, problem], grew = weigh(f"{HERE}:count", tmp_path / "a.parquet")
+    assert (found, wrong) == (100, 0), problem
+    assert grew < 160 * MB, f"{grew / MB:.0f} MB"  # 60 to 110 MB are the library itself
 
 
-def test_the_scales_show_what_a_reader_of_the_whole_takes(tmp_path: Path) -> None:
+def test_measurement_shows_a_reader_of_the_whole_file(tmp_path: Path) -> None:
     one_line_packed(tmp_path / "a.txt.gz")
     _, grew = weigh(f"{HERE}:hold", tmp_path / "a.txt.gz")
     assert grew > 190 * MB

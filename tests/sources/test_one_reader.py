@@ -1,4 +1,4 @@
-"""The law of the one reader: a list gives the same items through every command, and the same complaints."""
+"""A list gives the same items and the same problems in every command."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sitemap(urls: list[str]) -> str:
 
 
 class Listed(NamedTuple):
-    """A list as a file, the items in it, and the options to read it where it has no name."""
+    """A list as a file, its items, and the options to read it without its name."""
 
     name: str
     body: bytes
@@ -139,7 +139,7 @@ def server() -> Iterator[Server]:
 
 
 class World:
-    """A folder with the lists, settings that open loopback, and the commands run in this process."""
+    """A folder with the lists and settings that allow loopback; runs commands in this process."""
 
     def __init__(self, server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self._capsys = folder, capsys
@@ -173,7 +173,7 @@ def world(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 
 def by_batch(world: World, listed: Listed) -> tuple[list[str], str]:
-    """Planned only: a run of each would take seconds. The items are those that the plan is made of."""
+    """Only plans: a run would take seconds. The items are those of the plan."""
     from spaniel.app.settings import load
     from spaniel.app.sources import ReadSource
     from spaniel.cli.batch import parser
@@ -187,7 +187,7 @@ def by_batch(world: World, listed: Listed) -> tuple[list[str], str]:
 
 
 def with_input(world: World, listed: Listed, *argv: str) -> tuple[int, str, str]:
-    """A command whose standard input is the list."""
+    """Run a command with the list as standard input."""
     before = os.dup(0)
     with (world.folder / listed.name).open("rb") as file:
         os.dup2(file.fileno(), 0)
@@ -246,7 +246,7 @@ def by_rm(world: World, listed: Listed) -> tuple[list[str], str]:
 
 
 def by_history(world: World, listed: Listed) -> tuple[list[str], str]:
-    """Of pages that were never checked."""
+    """History of pages that were never checked."""
     world.run("db", "init", "--db", "urls")
     _, _, err = with_input(world, listed, "db", "history", "--db", "urls", "-")
     return re.findall(r"(http\S+): nothing was seen", err), err
@@ -263,17 +263,17 @@ def test_names_are_those_of_the_lists(world: World) -> None:
 @pytest.mark.req("LH-05")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("command", [*COMMANDS, *OFFLINE], ids=lambda command: command.__name__.removeprefix("by_"))
-def test_list_gives_the_same_items_through_every_command(
+def test_list_gives_the_same_items_in_every_command(
     world: World, command: Callable[[World, Listed], tuple[list[str], str]], name: str
 ) -> None:
     listed = world.lists[name]
-    found, complaints = command(world, listed)
+    found, problems = command(world, listed)
     if name == "index.xml" and command in OFFLINE:
         assert not found
-        assert f"{CHILD}: is named by a sitemap index; it was not read" in complaints
+        assert f"{CHILD}: is named by a sitemap index; it was not read" in problems
         return
-    assert sorted(found) == sorted(listed.items), complaints
-    assert listed.problem in complaints
+    assert sorted(found) == sorted(listed.items), problems
+    assert listed.problem in problems
 
 
 @pytest.mark.req("LH-05")
@@ -337,7 +337,7 @@ def test_earlier_names_of_kind_still_work(
         ("no-links.yaml", "- red\n- green\n", ""),
     ],
 )
-def test_check_refuses_data_of_which_nothing_can_be_read(world: World, name: str, text: str, problem: str) -> None:
+def test_check_refuses_unreadable_data(world: World, name: str, text: str, problem: str) -> None:
     (world.folder / name).write_text(text)
     code, out, err = world.run("check", name, "--no-history")
     assert (code, f"{name}: {problem}" in err) == ((2, True) if problem else (0, False))

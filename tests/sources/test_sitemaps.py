@@ -1,4 +1,4 @@
-"""Sitemaps of every kind, from files and from sites on loopback, honest, broken and hostile."""
+"""Sitemaps from files and from sites on loopback: valid, broken and hostile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sitemap(path: Path, body: str | bytes) -> Path:
     return path
 
 
-def test_locations_come_in_order_with_their_dates(tmp_path: Path) -> None:
+def test_locations_are_in_order_with_dates(tmp_path: Path) -> None:
     found, problems = read(sitemap(tmp_path / "s.xml", urlset("https://a.example/?x=1&amp;y=2", "https://a.example/b")))
     assert [(item.raw_url, item.columns) for item in found] == [
         ("https://a.example/?x=1&y=2", {"lastmod": "2026-01-02"}),
@@ -61,12 +61,12 @@ def test_locations_come_in_order_with_their_dates(tmp_path: Path) -> None:
     ],
     ids=["foreign", "prefix", "space", "utf-16", "latin-1", "gzip", "mark", "gb2312", "nonsense"],
 )
-def test_a_sitemap_is_understood_in_whatever_form(tmp_path: Path, body: str | bytes) -> None:
+def test_forms_of_sitemaps(tmp_path: Path, body: str | bytes) -> None:
     assert urls(sitemap(tmp_path / "s.xml", body)) == ["https://a.example/"]
     assert urls(sitemap(tmp_path / "no ending", body)) == ["https://a.example/"]
 
 
-def test_broken_xml_is_read_on_from_where_it_broke_with_nothing_twice(tmp_path: Path) -> None:
+def test_broken_xml_is_read_on_without_duplicates(tmp_path: Path) -> None:
     locs = [f"https://a.example/{number}?x=1{'&' if number in (700, 5000) else '&amp;'}y=2" for number in range(9000)]
     found, problems = read(sitemap(tmp_path / "s.xml", urlset(*locs)))
     assert [item.raw_url for item in found] == [f"https://a.example/{number}?x=1&y=2" for number in range(9000)]
@@ -75,14 +75,14 @@ def test_broken_xml_is_read_on_from_where_it_broke_with_nothing_twice(tmp_path: 
     assert "is broken XML" in problems.first[0]
 
 
-def test_xml_that_breaks_between_two_entries_gives_each_once(tmp_path: Path) -> None:
+def test_xml_broken_between_entries_gives_each_once(tmp_path: Path) -> None:
     whole = urlset(*(f"https://a.example/{number}" for number in range(9000)))
     broken = whole.replace("</url><url><loc>https://a.example/700<", "</url> & <url><loc>https://a.example/700<")
     assert broken != whole
     assert urls(sitemap(tmp_path / "s.xml", broken)) == [f"https://a.example/{number}" for number in range(9000)]
 
 
-def test_a_sitemap_that_was_cut_off_gives_what_was_whole(tmp_path: Path) -> None:
+def test_truncated_sitemap_gives_its_complete_entries(tmp_path: Path) -> None:
     whole = urlset(*(f"https://a.example/{number}" for number in range(9000)))
     half = whole[: len(whole) // 2]
     found, problems = read(sitemap(tmp_path / "s.xml", half))
@@ -90,7 +90,7 @@ def test_a_sitemap_that_was_cut_off_gives_what_was_whole(tmp_path: Path) -> None
     assert "breaks off before its end" in problems.first[0]
 
 
-def test_a_broken_index_still_names_sitemaps_and_no_pages(tmp_path: Path) -> None:
+def test_broken_index_gives_no_pages(tmp_path: Path) -> None:
     path = sitemap(tmp_path / "s.xml", "<sitemapindex & ><sitemap><loc>ftp://no.example/s.xml</loc></sitemap>")
     with pytest.raises(SpanielError, match="broken XML"):
         read(path)
@@ -105,7 +105,7 @@ PARAMETER = '<!DOCTYPE urlset [<!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd"> %
 
 
 @pytest.mark.parametrize("body", [LAUGHS, OUTSIDE, PARAMETER])
-def test_entities_are_refused_with_the_whole_file(tmp_path: Path, body: str) -> None:
+def test_file_with_entity_declarations_is_refused(tmp_path: Path, body: str) -> None:
     with pytest.raises(SpanielError, match="declares entities of its own"):
         read(sitemap(tmp_path / "s.xml", body))
     without = body[body.index("]>") + 2 :].replace("&d;", "").replace("&x;", "")  # the control
@@ -114,7 +114,7 @@ def test_entities_are_refused_with_the_whole_file(tmp_path: Path, body: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("begin", "told"),
+    ("begin", "message"),
     [
         ("<a>" * 100, "nested more than 64 deep"),
         ("".join(f"<a{number}/>" for number in range(30_000)), "different names"),
@@ -123,20 +123,20 @@ def test_entities_are_refused_with_the_whole_file(tmp_path: Path, body: str) -> 
         (f"<url><loc>https://b.example/</loc>{'<p/>' * 500_000}</url>", "an entry of more than 1 MB"),
     ],
 )
-def test_xml_without_end_is_refused_and_what_came_before_it_is_kept(tmp_path: Path, begin: str, told: str) -> None:
+def test_unlimited_xml_is_refused_after_its_first_entries(tmp_path: Path, begin: str, message: str) -> None:
     body = f"<urlset><url><loc>https://a.example/</loc></url>{begin}<url><loc>https://c.example/</loc></url></urlset>"
     found, problems = read(sitemap(tmp_path / "s.xml", body))
     assert [item.raw_url for item in found] == ["https://a.example/"]
-    assert told in problems.first[0]
+    assert message in problems.first[0]
 
 
-def test_more_than_fifty_thousand_are_cut_with_a_message(tmp_path: Path) -> None:
+def test_urls_beyond_50_000_are_reported(tmp_path: Path) -> None:
     found, problems = read(sitemap(tmp_path / "s.xml", urlset(*(f"https://a.example/{n}" for n in range(50_001)))))
     assert len(found) == 50_000
     assert "50,000 URLs, and this one has more" in problems.first[0]
 
 
-def test_more_than_fifty_megabytes_are_cut_with_a_message(tmp_path: Path) -> None:
+def test_bytes_beyond_50_mb_are_reported(tmp_path: Path) -> None:
     bomb = gzip.compress(urlset("https://a.example/").encode()[:-9] + b" " * (60 << 20) + b"</urlset>")
     assert len(bomb) < 100_000
     found, problems = read(sitemap(tmp_path / "s.xml.gz", bomb))
@@ -144,14 +144,14 @@ def test_more_than_fifty_megabytes_are_cut_with_a_message(tmp_path: Path) -> Non
     assert "more than 50 MB" in problems.first[0]
 
 
-def test_a_page_is_no_sitemap(tmp_path: Path) -> None:
+def test_web_page_is_not_a_sitemap(tmp_path: Path) -> None:
     with pytest.raises(SpanielError, match="is a web page"):
         read(sitemap(tmp_path / "s.xml", "<html><body><url><loc>https://a.example/</loc></url></body></html>"))
     with pytest.raises(SpanielError, match="is a web page, not a list"):
         read(sitemap(tmp_path / "s", "<!doctype html><p>hello"))
 
 
-async def test_a_site_is_read_by_the_sitemaps_that_its_robots_txt_names() -> None:
+async def test_site_is_read_by_sitemaps_in_robots_txt() -> None:
     async with Site({}) as site:
         site.pages = {
             "/robots.txt": text(f"Sitemap: {site.url('/one.xml')}\nUser-agent: *\nDisallow: /x\nSitemap: /two.xml\n"),
@@ -166,7 +166,7 @@ async def test_a_site_is_read_by_the_sitemaps_that_its_robots_txt_names() -> Non
         assert not problems.count
 
 
-async def test_a_site_without_such_lines_is_read_by_the_usual_place() -> None:
+async def test_site_without_sitemap_lines_uses_sitemap_xml() -> None:
     async with Site({}) as site:
         site.pages = {"/sitemap.xml": redirect("/wp-sitemap.xml"), "/wp-sitemap.xml": xml(urlset(site.url("/p")))}
         found, problems = await read_site(site.url("/"), sites=[site])
@@ -174,7 +174,7 @@ async def test_a_site_without_such_lines_is_read_by_the_usual_place() -> None:
         assert not problems.count
 
 
-async def test_a_site_without_a_sitemap_says_so() -> None:
+async def test_site_without_a_sitemap_is_an_error() -> None:
     async with Site({"/sitemap.xml": html("<html><p>Not found")}) as site:
         with pytest.raises(SpanielError, match="is a web page"):
             await read_site(site.url("/"), sites=[site])
@@ -183,7 +183,7 @@ async def test_a_site_without_a_sitemap_says_so() -> None:
             await read_site(site.url("/"), sites=[site])
 
 
-async def test_a_circle_of_indexes_is_walked_once() -> None:
+async def test_circular_indexes_are_read_once() -> None:
     async with Site({}) as site:
         site.pages = {
             "/a.xml": xml(index(site.url("/b.xml"), site.url("/s.xml"))),
@@ -194,10 +194,10 @@ async def test_a_circle_of_indexes_is_walked_once() -> None:
         assert [item.raw_url for item in found] == [site.url("/p")]
         assert site.requests["/a.xml"] == site.requests["/b.xml"] == 1
         assert problems.count == 2
-        assert all("named more than once" in told for told in problems.first)
+        assert all("named more than once" in message for message in problems.first)
 
 
-async def test_indexes_within_indexes_end_somewhere() -> None:
+async def test_nesting_of_indexes_is_limited() -> None:
     async with Site({}) as site:
         for depth in range(20):
             site.pages[f"/{depth}.xml"] = xml(index(site.url(f"/{depth + 1}.xml"), site.url(f"/s{depth}.xml")))
@@ -208,7 +208,7 @@ async def test_indexes_within_indexes_end_somewhere() -> None:
         assert "within more than 4 others" in problems.first[0]
 
 
-async def test_a_sitemap_on_another_site_is_not_fetched_unless_robots_txt_names_it() -> None:
+async def test_sitemap_on_another_site_needs_robots_txt() -> None:
     async with Site({}) as site:
         mine, theirs, sibling = (site.url("/s.xml", host) for host in ("www.a.co.uk", "b.co.uk", "static.a.co.uk"))
         site.pages = {
@@ -228,7 +228,7 @@ async def test_a_sitemap_on_another_site_is_not_fetched_unless_robots_txt_names_
         assert not problems.count
 
 
-async def test_robots_txt_is_asked_before_a_sitemap_is_fetched() -> None:
+async def test_robots_txt_applies_to_sitemaps() -> None:
     async with Site({}) as site:
         site.pages = {
             "/robots.txt": text("User-agent: *\nDisallow: /s.xml\n"),
@@ -239,7 +239,7 @@ async def test_robots_txt_is_asked_before_a_sitemap_is_fetched() -> None:
         assert not site.requests["/s.xml"]
 
 
-async def test_a_list_by_its_address_is_read_by_its_content_type_and_bytes() -> None:
+async def test_fetched_list_is_read_by_content_type_and_bytes() -> None:
     async with Site({}) as site:
         site.pages = {
             "/list": (200, {"Content-Type": "text/csv; charset=utf-8"}, b"n,url\n1,https://a.example/\n"),
@@ -257,10 +257,10 @@ async def test_a_list_by_its_address_is_read_by_its_content_type_and_bytes() -> 
         assert "404" in problems.first[0]
         with pytest.raises(SpanielError, match="is a web page, not a list") as refused:
             await read_site(site.url("/page"), sites=[site])
-        assert refused.value.details["field"] == site.url("/page")  # of several, one knows which
+        assert refused.value.details["field"] == site.url("/page")  # names the source, of several
 
 
-async def test_a_kind_that_somebody_says_rules_over_what_it_looks_like() -> None:
+async def test_kind_option_overrides_the_content() -> None:
     async with Site({}) as site:
         site.pages = {"/": text("https://a.example/,x\n"), "/sitemap.xml": xml(urlset("https://b.example/"))}
         found, _ = await read_site(site.url("/"), sites=[site], kind="text")
@@ -273,7 +273,7 @@ async def test_a_kind_that_somebody_says_rules_over_what_it_looks_like() -> None
             await read_site(site.url("/"), sites=[site], kind="xls")
 
 
-async def test_a_list_that_is_too_large_is_a_problem_and_no_crash() -> None:
+async def test_list_that_is_too_large_is_a_problem() -> None:
     async with Site({}) as site:
         site.pages = {
             "/large.xml": (200, {"Content-Type": "application/xml", "Content-Length": str(51 << 20)}, b""),

@@ -1,4 +1,4 @@
-"""CSV, TSV, JSON lines and Parquet: a URL and what stands beside it."""
+"""CSV, TSV, JSON lines and Parquet: URLs and the values next to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows(path: Path, text: str, **options: Any) -> list[tuple[str, dict[str, obj
         ("a.csv", "\ufeffid,url,note\r\n\r\n1,https://a.example/,one\r\n2,https://b.example/,two\r\n"),
     ],
 )
-def test_a_header_names_the_column_and_the_others_are_carried_over(tmp_path: Path, name: str, text: str) -> None:
+def test_header_names_the_url_column_and_the_others(tmp_path: Path, name: str, text: str) -> None:
     found = rows(tmp_path / name, text)
     assert found == [
         ("https://a.example/", {"id": "1", "note": "one"}),
@@ -38,7 +38,7 @@ def test_a_header_names_the_column_and_the_others_are_carried_over(tmp_path: Pat
     ]
 
 
-def test_without_a_header_columns_have_numbers(tmp_path: Path) -> None:
+def test_columns_without_a_header_are_numbered(tmp_path: Path) -> None:
     found = rows(tmp_path / "a.csv", "1,https://a.example/\n2,example.com/x,more\n")
     assert found == [
         ("https://a.example/", {"column_1": "1"}),
@@ -46,13 +46,13 @@ def test_without_a_header_columns_have_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_without_the_column_is_named(tmp_path: Path) -> None:
+def test_error_names_the_file_without_the_column(tmp_path: Path) -> None:
     with pytest.raises(SpanielError, match="not clear which column holds the URLs; there are: name, where") as clear:
         rows(tmp_path / "a.csv", "name,where\nx,y\n")
-    assert clear.value.details["field"] == str(tmp_path / "a.csv")  # a pattern may have named many
+    assert clear.value.details["field"] == str(tmp_path / "a.csv")  # a pattern may match many files
 
 
-def test_a_column_is_named_or_numbered(tmp_path: Path) -> None:
+def test_column_by_name_or_number(tmp_path: Path) -> None:
     text = "home,url\nhttps://home.example/,https://a.example/\n"
     assert rows(tmp_path / "a.csv", text, column="home")[0][0] == "https://home.example/"
     assert rows(tmp_path / "a.csv", text, column="1")[0][0] == "https://home.example/"
@@ -60,12 +60,12 @@ def test_a_column_is_named_or_numbered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["none", "0", "3", "-1", "9" * 5000])
-def test_a_column_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path, column: str) -> None:
+def test_missing_column_is_refused_with_the_existing_ones(tmp_path: Path, column: str) -> None:
     with pytest.raises(SpanielError, match="there are: home, url"):
         rows(tmp_path / "a.csv", "home,url\nx,y\n", column=column)
 
 
-def test_quotes_hold_separators_lines_and_quotes(tmp_path: Path) -> None:
+def test_quoted_cells_contain_separators_lines_and_quotes(tmp_path: Path) -> None:
     text = 'url,note\nhttps://a.example/,"one, ""two""\nthree"\nhttps://b.example/,5" disk\nhttps://c.example/,"x"\n'
     assert rows(tmp_path / "a.csv", text) == [
         ("https://a.example/", {"note": 'one, "two"\nthree'}),
@@ -74,7 +74,7 @@ def test_quotes_hold_separators_lines_and_quotes(tmp_path: Path) -> None:
     ]
 
 
-def test_a_quote_that_never_ends_costs_one_row_and_no_other(tmp_path: Path) -> None:
+def test_unclosed_quote_affects_one_row(tmp_path: Path) -> None:
     lines = [f"https://a.example/{number},{'x' * 100}" for number in range(20_000)]
     lines[100] = 'https://a.example/100,"open'
     (tmp_path / "a.csv").write_text("url,note\n" + "\n".join(lines))
@@ -88,18 +88,18 @@ def test_rows_without_a_url_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,url\n1,https://a.example/\n2,\n3\n4,https://b.example/\n")
     found, problems = read(tmp_path / "a.csv")
     assert [item.ordinal for item in found] == [0, 1]
-    assert [told.partition(", ")[2] for told in problems.first] == [
+    assert [message.partition(", ")[2] for message in problems.first] == [
         "line 3: has nothing in column 2",
         "line 4: has nothing in column 2",
     ]
 
 
-def test_columns_of_one_name_are_both_kept(tmp_path: Path) -> None:
+def test_columns_with_the_same_name_are_renamed(tmp_path: Path) -> None:
     found = rows(tmp_path / "a.csv", "url,x,x,\nhttps://a.example/,1,2,3\n")
     assert found == [("https://a.example/", {"x": "1", "x_3": "2", "column_4": "3"})]
 
 
-def test_json_lines_carry_their_other_fields(tmp_path: Path) -> None:
+def test_json_lines_include_other_fields(tmp_path: Path) -> None:
     text = '{"url": "https://a.example/", "n": 1, "more": {"x": [1, null]}}\n\n"https://b.example/"\n'
     assert rows(tmp_path / "a.jsonl", text) == [
         ("https://a.example/", {"n": 1, "more": {"x": [1, None]}}),
@@ -107,7 +107,7 @@ def test_json_lines_carry_their_other_fields(tmp_path: Path) -> None:
     ]
 
 
-def test_a_field_is_a_name_or_a_way_of_names(tmp_path: Path) -> None:
+def test_field_is_a_name_or_a_path(tmp_path: Path) -> None:
     text = '{"page": {"url": "https://a.example/", "n": 1}}\n{"page.url": "https://b.example/"}\n'
     assert rows(tmp_path / "a.jsonl", text, fields=("page.url",)) == [
         ("https://a.example/", {"page": {"n": 1}}),
@@ -116,7 +116,7 @@ def test_a_field_is_a_name_or_a_way_of_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("{", "not JSON"),
         ("[1]", "not a JSON object"),
@@ -129,13 +129,13 @@ def test_a_field_is_a_name_or_a_way_of_names(tmp_path: Path) -> None:
         ('{"a":' * 2_000_000, "line 2"),
     ],
 )
-def test_a_line_of_bad_json_is_reported_and_the_next_is_read(tmp_path: Path, line: str, told: str) -> None:
+def test_bad_json_line_is_reported_and_skipped(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "a.jsonl").write_text(f'{{"url": "https://a.example/"}}\n{line}\n{{"url": "https://b.example/"}}\n')
     found, problems = read(tmp_path / "a.jsonl")
     assert [item.raw_url for item in found] == ["https://a.example/", "https://b.example/"]
     assert problems.count == 1
     assert "line 2" in problems.first[0]
-    assert told in problems.first[0]
+    assert message in problems.first[0]
 
 
 def test_wide_json_is_not_deep(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_wide_json_is_not_deep(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "a.jsonl", line)) == 1
 
 
-def test_parquet_is_read_by_column_across_row_groups(tmp_path: Path) -> None:
+def test_parquet_column_across_row_groups(tmp_path: Path) -> None:
     table = pa.table(
         {
             "n": list(range(5000)),
@@ -177,7 +177,7 @@ def test_parquet_rows_without_a_url_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [4, 100, 300])
-def test_broken_parquet_is_a_problem_and_no_crash(tmp_path: Path, keep: int) -> None:
+def test_broken_parquet_is_a_problem(tmp_path: Path, keep: int) -> None:
     parquet.write_table(pa.table({"url": ["https://a.example/"]}), tmp_path / "whole.parquet")
     (tmp_path / "a.parquet").write_bytes((tmp_path / "whole.parquet").read_bytes()[:keep])
     (tmp_path / "b.txt").write_text("https://b.example/")

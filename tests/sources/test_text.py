@@ -1,4 +1,4 @@
-"""Lists as people write them, and as programs break them."""
+"""Text lists: encodings, compression, line ends, and files that are not lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.batch import packing
 from tests.sources.harness import read, urls
 
 
-def test_each_line_is_a_url_but_for_comments_and_blank_lines(tmp_path: Path) -> None:
+def test_comments_and_blank_lines_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("# mine\nhttps://a.example/\n\n  https://b.example/x  \r\nexample.com/y\n")
     found, problems = read(tmp_path / "list.txt")
     assert [(item.ordinal, item.raw_url) for item in found] == [
@@ -26,7 +26,7 @@ def test_each_line_is_a_url_but_for_comments_and_blank_lines(tmp_path: Path) -> 
     assert not problems.count
 
 
-def test_several_sources_are_numbered_through_and_a_pattern_goes_by_name(tmp_path: Path) -> None:
+def test_order_of_sources_and_of_a_pattern(tmp_path: Path) -> None:
     for name in ("b.txt", "a.txt", "c.csv"):
         (tmp_path / name).write_text(f"url\nhttps://{name}/\n" if name == "c.csv" else f"https://{name}/\n")
     found, _ = read(tmp_path / "c.csv", tmp_path / "*.txt")
@@ -37,7 +37,7 @@ def test_several_sources_are_numbered_through_and_a_pattern_goes_by_name(tmp_pat
     ]
 
 
-def test_a_file_whose_name_has_brackets_is_that_file(tmp_path: Path) -> None:
+def test_existing_file_with_brackets_is_not_a_pattern(tmp_path: Path) -> None:
     (tmp_path / "list[1].txt").write_text("https://here.example/")
     (tmp_path / "list1.txt").write_text("https://elsewhere.example/")
     assert urls(tmp_path / "list[1].txt") == ["https://here.example/"]
@@ -54,13 +54,13 @@ def test_a_file_whose_name_has_brackets_is_that_file(tmp_path: Path) -> None:
     ],
     ids=["gzip", "two gzip members", "zstd", "two zstd frames", "gzip of zstd"],
 )
-def test_compression_is_undone_whatever_the_name_says(tmp_path: Path, packed: bytes) -> None:
+def test_compression_is_recognized_without_the_name(tmp_path: Path, packed: bytes) -> None:
     (tmp_path / "list.txt").write_bytes(packed)
     assert urls(tmp_path / "list.txt") == ["https://a.example/"]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, packing.compress])
-def test_compressed_data_that_breaks_off_gives_what_was_whole_and_says_so(tmp_path: Path, pack: object) -> None:
+def test_truncated_compressed_data_is_reported(tmp_path: Path, pack: object) -> None:
     assert callable(pack)
     lines = "".join(f"https://a.example/{number * 7919 % 100_003}\n" for number in range(50_000)).encode()
     (tmp_path / "list.txt.gz").write_bytes(pack(lines)[:-5000])
@@ -85,12 +85,12 @@ def test_compressed_data_that_breaks_off_gives_what_was_whole_and_says_so(tmp_pa
     ],
     ids=["utf-16", "le without mark", "be without mark", "be", "utf-32", "mark", "latin-1", "old Mac", "Windows"],
 )
-def test_other_encodings_and_line_ends_are_understood(tmp_path: Path, encoded: bytes) -> None:
+def test_encodings_and_line_ends(tmp_path: Path, encoded: bytes) -> None:
     (tmp_path / "list").write_bytes(encoded)
     assert urls(tmp_path / "list") == ["https://a.example/ü", "https://b.example/"]
 
 
-def test_invalid_bytes_and_nul_are_text_that_can_be_written_out_again(tmp_path: Path) -> None:
+def test_invalid_bytes_and_nul_become_valid_text(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_bytes(
         b"https://a.example/\xff\xfe\x81\nhttps://b.example/\x00x\nhttps://c.example/\n"
     )
@@ -100,7 +100,7 @@ def test_invalid_bytes_and_nul_are_text_that_can_be_written_out_again(tmp_path: 
     assert found[1:] == ["https://b.example/\x00x", "https://c.example/"]
 
 
-def test_a_line_that_is_too_long_is_left_out_with_its_number(tmp_path: Path) -> None:
+def test_line_that_is_too_long_is_reported(tmp_path: Path) -> None:
     just_fits = "https://a.example/" + "x" * ((1 << 16) - 18)
     text = f"https://first.example/\n{'y' * 200_000}\n{just_fits}\nhttps://last.example/\n"
     (tmp_path / "list.txt").write_text(text)
@@ -110,7 +110,7 @@ def test_a_line_that_is_too_long_is_left_out_with_its_number(tmp_path: Path) -> 
     assert "list.txt, line 2: is longer than 65536 bytes" in problems.first[0]
 
 
-def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> None:
+def test_many_problems_are_counted_and_the_first_shown(tmp_path: Path) -> None:
     (tmp_path / "list.jsonl").write_text('{"url": "https://a.example/"}\n' + "{\n" * 1000)
     found, problems = read(tmp_path / "list.jsonl")
     assert len(found) == 1
@@ -121,12 +121,14 @@ def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> Non
 def test_standard_input_is_read() -> None:
     script = "from tests.sources.harness import urls; print(urls('-'))"
     command = [sys.executable, "-c", script]
-    told = programs.run(command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False)
-    assert told.stdout.strip() == "['https://a.example/']", told.stderr
+    result = programs.run(
+        command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.stdout.strip() == "['https://a.example/']", result.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("none.txt", "no such file"),
         ("*.none", "no file has such a name"),
@@ -134,15 +136,15 @@ def test_standard_input_is_read() -> None:
         ("empty.txt", "no URL"),
     ],
 )
-def test_what_cannot_be_a_source_is_refused_with_a_reason(tmp_path: Path, name: str, told: str) -> None:
+def test_missing_and_empty_sources_are_refused(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "empty.txt").write_text("# nothing\n")
-    with pytest.raises(SpanielError, match=told) as caught:
+    with pytest.raises(SpanielError, match=message) as caught:
         read(tmp_path / name)
     assert caught.value.code == Code.BAD_ARGS
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("a.xlsx", b"PK\x03\x04rest", "Save it as CSV"),
         ("a.pdf", b"%PDF-1.7", "is a PDF"),
@@ -153,28 +155,26 @@ def test_what_cannot_be_a_source_is_refused_with_a_reason(tmp_path: Path, name: 
         ("a.md", b"[x](https://a.example/)", "is a document"),
     ],
 )
-def test_what_is_no_list_is_refused_and_not_taken_for_urls(
-    tmp_path: Path, name: str, content: bytes, told: str
-) -> None:
+def test_files_that_are_not_lists_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(SpanielError, match=told):
+    with pytest.raises(SpanielError, match=message):
         read(tmp_path / name)
 
 
-def test_where_nothing_is_usable_the_first_problem_says_why(tmp_path: Path) -> None:
+def test_error_without_urls_shows_the_first_problem(tmp_path: Path) -> None:
     (tmp_path / "list.jsonl").write_text("nonsense\n")
     with pytest.raises(SpanielError, match="line 1: is not JSON"):
         read(tmp_path / "list.jsonl")
 
 
-def test_a_pipe_that_says_nothing_keeps_nobody_from_leaving() -> None:
+def test_silent_pipe_does_not_block_the_exit() -> None:
     script = """
 import asyncio
-from tests.sources.harness import gather, nobody
+from tests.sources.harness import gather, no_fetch
 async def main():
     try:
         async with asyncio.timeout(0.2):
-            await gather(nobody, ["-"])
+            await gather(no_fetch, ["-"])
     except TimeoutError:
         print("left")
 asyncio.run(main())

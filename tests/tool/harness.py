@@ -13,7 +13,7 @@ from spaniel.app.settings import Settings
 from spaniel.defaults import OUTPUT_BYTES
 from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.tool import ToolCtx, WebFetchMoreTool, WebFetchTool
-from spaniel.tool.recent import RecentPages
+from spaniel.tool.framework import ToolSession
 
 LONG = "".join(f"## Part {n}\n\n" + "The otter swims in the river. " * 60 + "\n\n" for n in range(12))
 
@@ -37,11 +37,11 @@ class Tools:
     """Both tools of one session, over one client and one site."""
 
     def __init__(self, client: Spaniel, settings: Settings, site: Site) -> None:
-        recent = RecentPages()
+        session = ToolSession()
         self.client = client
         self.site = site
-        self.fetches = WebFetchTool(client, settings.tool, recent)
-        self.reads_on = WebFetchMoreTool(client, settings.tool, recent)
+        self.fetches = WebFetchTool(client, settings.tool, session)
+        self.reads_on = WebFetchMoreTool(client, settings.tool, session)
 
     async def fetch(self, path: str, budget: int = OUTPUT_BYTES.default, **args: object) -> dict[str, Any]:
         ctx = ToolCtx(budget, budget, approve=lambda _: True)

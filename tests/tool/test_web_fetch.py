@@ -260,7 +260,7 @@ async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
     assert "settings file" in caught.value.error.hint
     assert "switched off" in envelope["hint"]
-    with pytest.raises(ToolError, match="no such tool; there is: none"):
+    with pytest.raises(ToolError, match="unknown tool; available: none"):
         await registry.execute("web_search", {}, ToolCtx())
 
 

@@ -17,7 +17,8 @@ from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool, WebFetchTool
-from spaniel.tool.recent import MOST, RecentPages
+from spaniel.tool.framework import ToolSession
+from spaniel.tool.recent import MAX_URLS, RecentPages
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
 from tests.tool.harness import LONG, Tools, names, tools_at
@@ -175,9 +176,9 @@ async def test_a_page_that_was_rendered_for_one_call_is_read_on_in_as_it_was(tmp
         settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)
         browser = Browser()
         async with Engine(settings, names(), renderer=browser) as engine, Spaniel(engine=engine) as client:
-            recent = RecentPages()
-            fetches = WebFetchTool(client, settings.tool, recent, display=settings.browser.display)
-            reads_on = WebFetchMoreTool(client, settings.tool, recent)
+            session = ToolSession(display=settings.browser.display)
+            fetches = WebFetchTool(client, settings.tool, session)
+            reads_on = WebFetchMoreTool(client, settings.tool, session)
             url = site.url("/a")
             await fetches.execute({"url": url}, ToolCtx())
             await fetches.execute({"url": url, "wait_for": "main", "scroll": 2}, ToolCtx())
@@ -302,8 +303,10 @@ def test_what_is_remembered_does_not_grow_without_end() -> None:
     from tests.mcp.test_chunk_index import answer
 
     recent = RecentPages()
-    for n in range(2 * MOST):
+    for n in range(2 * MAX_URLS):
         recent.remember(Request(f"https://a.example/{n}"), answer("x", f"https://b.example/{n}"))
-    assert recent.asked_for("https://a.example/1") is None
-    assert recent.asked_for(f"https://b.example/{2 * MOST - 1}") == Request(f"https://a.example/{2 * MOST - 1}")
-    assert len(recent._requests) == MOST
+    assert recent.request_for("https://a.example/1") is None
+    assert recent.request_for(f"https://b.example/{2 * MAX_URLS - 1}") == Request(
+        f"https://a.example/{2 * MAX_URLS - 1}"
+    )
+    assert len(recent._requests) == MAX_URLS

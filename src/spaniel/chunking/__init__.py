@@ -1,4 +1,4 @@
-"""Chunks of Markdown with exact token counts, and answers that fit a byte budget. Pure: text in, values out."""
+"""Splits Markdown into chunks with exact token counts and fits answers to a byte budget. No input or output."""
 
 from spaniel.chunking.chunks import Boundaries, Chunk, boundaries, chunk, rebuild
 from spaniel.chunking.fit import fit, serialize

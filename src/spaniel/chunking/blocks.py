@@ -1,11 +1,11 @@
-"""Where a Markdown text may be cut: its blocks, headings and fenced code (FR-WF-15).
+"""Finds where Markdown may be split: its blocks, headings and fenced code (FR-WF-15).
 
-Offsets are into the Markdown. The regexes read a *view* of it: the same text between two more newlines, every carriage
-return made a newline (or, before a newline, a space). So the index of a newline in the view is the offset of the line
-that follows it, the first line is like any other, and a pattern that begins with a newline is found fast.
+Offsets refer to the Markdown. The regexes read a *view* of it: the same text between two more newlines, with every
+carriage return replaced by a newline (or, before a newline, by a space). So the index of a newline in the view is the
+offset of the next line, the first line is like any other, and patterns that begin with a newline are fast.
 
-Every block begins just after the last newline of a run of white space, before a line with something on it: there, and
-at few other places, cl100k's counts of the two sides add up to the count of the whole.
+Every block begins after the last newline of a run of white space, before a line that is not blank: there, and at few
+other places, cl100k's counts of both sides add up to the count of the whole.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-_NEAR = 16  # characters: most runs are shorter, and a short slice is cheaper than a search
+_NEAR = 16  # characters (chosen): most runs are shorter, and a short slice is cheaper than a search
 
 
 def skip_space(text: str, start: int, end: int) -> int:
-    """Where the first character stands that is no white space, or the end."""
+    """Return the offset of the first character that is not white space, or the end."""
     near = text[start : min(end, start + _NEAR)]
-    kept = near.lstrip()
-    if kept:
-        return start + len(near) - len(kept)
+    stripped = near.lstrip()
+    if stripped:
+        return start + len(near) - len(stripped)
     return end - len(text[start:end].lstrip())
 
 
 def trim_space(text: str, start: int, end: int) -> int:
-    """Where the text ends without the white space at its end; the start if there is nothing else."""
+    """Return the end without trailing white space; the start if there is nothing else."""
     near = text[max(start, end - _NEAR) : end]
-    kept = near.rstrip()
-    if kept:
-        return end - len(near) + len(kept)
+    stripped = near.rstrip()
+    if stripped:
+        return end - len(near) + len(stripped)
     return start + len(text[start:end].rstrip())
 
 
 MARKER = r"(?:[-*+]|\d{1,9}[.)])"
 _BREAK = re.compile(r"\n(?:\s*\n|(?=#{1,6}\s))")  # blank lines, or a heading without one before it
-_BLANK = re.compile(r"\s*\n")  # matched at a newline: as far as the next line with something on it
+_BLANK = re.compile(r"\s*\n")  # matched at a newline: up to the next line that is not blank
 _TICKS = re.compile(r"```[^\n]*")
 _TILDES = re.compile(r"~~~[^\n]*")
 _BEFORE_FENCE = re.compile(rf"[ \t]*(?:{MARKER}[ \t]+)*")
@@ -56,7 +56,7 @@ _LISTY = re.compile(r"[-*+0-9 \t]")
 
 
 class Fence(NamedTuple):
-    """A fenced code block, from its opening line to the next line with something on it after its closing one."""
+    """A fenced code block, from its opening line to the first line after its closing line that is not blank."""
 
     start: int
     end: int
@@ -64,8 +64,10 @@ class Fence(NamedTuple):
 
 
 class MarkdownOutline(NamedTuple):
-    starts: list[int]  # of the blocks, and after them the end of the text
-    hashes: list[int]  # those blocks that begin with `#`
+    """Offsets of blocks and fenced code."""
+
+    starts: list[int]  # of the blocks, followed by the end of the text
+    hashes: list[int]  # the blocks that begin with `#`
     fences: list[Fence]
 
 
@@ -81,7 +83,9 @@ def outline(markdown: str, view: str) -> MarkdownOutline:
         return MarkdownOutline([0], [], [])
     fences = _fences(view, end)
     starts = _starts(view, fences, end)
-    initials = "".join(itemgetter(*starts, end - 1)(markdown))[: len(starts)]  # of one index it would give no tuple
+    initials = "".join(itemgetter(*starts, end - 1)(markdown))[
+        : len(starts)
+    ]  # two at least: with one index there is no tuple
     hashes = [starts[match.start()] for match in _HASH.finditer(initials)]
     starts = _with_lists_whole(view, starts, [match.start() for match in _LISTY.finditer(initials)], fences)
     starts.append(end)
@@ -89,17 +93,17 @@ def outline(markdown: str, view: str) -> MarkdownOutline:
 
 
 def next_line(view: str, newline: int) -> int:
-    """The offset of the next line with something on it, after the line that ends at this newline of the view."""
+    """Return the offset of the next line that is not blank, after the line that ends at this newline of the view."""
     blank = _BLANK.match(view, newline)
     return blank.end() - 1 if blank else len(view) - 1
 
 
 def _fences(view: str, end: int) -> list[Fence]:
     fences: list[Fence] = []
-    start, mark, margin = -1, "", 0  # of the open fence, if there is a mark
+    start, mark, margin = -1, "", 0  # of the open fence, if `mark` is set
     for match in _fence_like(view):
         line, at = match[0], match.start()
-        if line == mark and view[at - 1] == "\n":  # as nearly all end
+        if line == mark and view[at - 1] == "\n":  # the usual end
             fences.append(Fence(start, min(end, next_line(view, match.end())), True))
             mark = ""
             continue
@@ -114,7 +118,7 @@ def _fences(view: str, end: int) -> list[Fence]:
             fences.append(Fence(start, min(end, next_line(view, match.end())), True))
             mark = ""
     if mark:
-        fences.append(Fence(start, end, False))  # CommonMark: what is not closed ends with the text
+        fences.append(Fence(start, end, False))  # CommonMark 4.5: an unclosed fence ends with the text
     return fences
 
 
@@ -124,7 +128,7 @@ def _fence_like(view: str) -> Iterator[re.Match[str]]:
         return ticks
     from heapq import merge
 
-    return merge(ticks, _TILDES.finditer(view), key=re.Match.start)  # one pattern for both would take longer
+    return merge(ticks, _TILDES.finditer(view), key=re.Match.start)  # a single pattern for both is slower
 
 
 def _closes(line: str, before: str) -> bool:
@@ -132,7 +136,7 @@ def _closes(line: str, before: str) -> bool:
 
 
 def fence_lines(view: str, fence: Fence) -> tuple[str, str]:
-    """What opens such a fence again, and what closes it, each with the newline that sets it off from the code."""
+    """Return the lines that reopen and close a fence, each with the newline between it and the code."""
     line = view[fence.start + 1 : view.find("\n", fence.start + 1)]
     bare = line.lstrip(" \t-*+.)0123456789")
     before = line[: len(line) - len(bare)]
@@ -142,7 +146,7 @@ def fence_lines(view: str, fence: Fence) -> tuple[str, str]:
 
 
 def _starts(view: str, fences: list[Fence], end: int) -> list[int]:
-    """Where blocks begin: after blank lines, at headings, and before and after fences, but not inside them."""
+    """Return the starts of blocks: after blank lines, at headings, and before and after fences, but not inside."""
     starts: list[int] = []
     start = next_line(view, 0)
     for fence in [*fences, Fence(end, end, True)]:
@@ -156,10 +160,10 @@ def _starts(view: str, fences: list[Fence], end: int) -> list[int]:
 
 
 def _with_lists_whole(view: str, starts: list[int], listy: list[int], fences: list[Fence]) -> list[int]:
-    """A list is one block, whatever blank lines, paragraphs and code stand between its items (FR-WF-15, 4)."""
+    """Make each list one block, including blank lines, paragraphs and code between its items (FR-WF-15, 4)."""
     code = {fence.start for fence in fences}
     inside: set[int] = set()
-    kind, last = "", -1  # the kind of list that the block before ends with, if it was looked at
+    kind, last = "", -1  # the kind of list that the previous block ends with, and its index
     for i in listy:
         line = _LINE.match(view, starts[i])
         margin, marker = line.groups("") if line else ("", "")
@@ -179,21 +183,21 @@ def _with_lists_whole(view: str, starts: list[int], listy: list[int], fences: li
 
 
 def _list_at_end(view: str, start: int, end: int) -> str:
-    """What marks the items of the list that this block holds: one of `-*+.)`, or nothing if it holds none."""
+    """Return the marker of the list in this block: one of `-*+.)`, or "" if there is no list."""
     items = _ITEM.findall(view, start, end)
     return items[-1][-1] if items else ""
 
 
-LONGEST = 1000  # characters of a heading. Every chunk under it repeats it: a page's megabyte would be a gigabyte
-_ALL = 1 << 20  # characters of headings that are read for Markdown in one document, at about 1 µs for a hostile one
-_SIGNS = re.compile(r"#{1,6}(?=\s)")
+LONGEST = 1000  # characters of a heading (chosen). Every chunk under it repeats it: one megabyte would be a gigabyte
+_ALL = 1 << 20  # characters of headings per document that are parsed as Markdown; a hostile one takes about 1 µs
+_HASHES = re.compile(r"#{1,6}(?=\s)")
 _HEADING = re.compile(rf"(#{{1,6}})(?=\s)([^\n]{{0,{8 * LONGEST}}})")  # link targets are long
 
 
 def paths(view: str, hashes: list[int], places: Iterable[int]) -> Iterator[tuple[str, ...]]:
-    """For each place, in order, the titles of the headings above it, from the outermost to the one in force there.
+    """Yield, for each place in order, the titles of the headings above it, from the outermost to the innermost.
 
-    `hashes` are the blocks that begin with `#`. One that begins at the place itself is in force there.
+    `hashes` are the blocks that begin with `#`. A heading at the place itself is included.
     """
     levels: list[int] = []
     path: tuple[str, ...] = ()
@@ -213,17 +217,17 @@ def paths(view: str, hashes: list[int], places: Iterable[int]) -> Iterator[tuple
 
 
 def body_after(view: str, start: int, end: int) -> int:
-    """Where a block's text begins after the heading line that it begins with; its end if it is nothing else."""
-    if view[start + 1] != "#" or not _SIGNS.match(view, start + 1):
+    """Return the start of a block's text after its heading line; its end if there is only the heading."""
+    if view[start + 1] != "#" or not _HASHES.match(view, start + 1):
         return start
     return min(end, next_line(view, view.find("\n", start + 1)))
 
 
 def alone_before(view: str, starts: list[int], place: int) -> Iterator[int]:
-    """The blocks right before the one at a place that are headings and nothing else, from the last to the first."""
+    """Yield the blocks right before a place that are only headings, from the last to the first."""
     i = bisect_left(starts, place) - 1
-    while i >= 0 and view[(start := starts[i]) + 1] == "#" and _SIGNS.match(view, start + 1):
-        if view[view.find("\n", start + 1) : place].strip():  # there is more in it than its first line
+    while i >= 0 and view[(start := starts[i]) + 1] == "#" and _HASHES.match(view, start + 1):
+        if view[view.find("\n", start + 1) : place].strip():  # it has more than its first line
             return
         yield start
         place = start
@@ -231,7 +235,7 @@ def alone_before(view: str, starts: list[int], place: int) -> Iterator[int]:
 
 
 def _in_force(view: str, hashes: list[int]) -> list[tuple[int, str]]:
-    """Level and title of those headings that no later one of their level or a higher has ended; `#hashtag` is none."""
+    """Return level and title of the headings that no later heading of the same or a higher level replaces."""
     found: list[tuple[int, str]] = []
     highest = 7
     for start in reversed(hashes):
@@ -243,7 +247,7 @@ def _in_force(view: str, hashes: list[int]) -> list[tuple[int, str]]:
 
 
 def _title(line: str) -> str:
-    """Without the closing hashes that CommonMark allows: `## Title ##`, but not `# C#`."""
+    """Remove the closing hashes that CommonMark allows: `## Title ##`, but not `# C#`."""
     text = line.strip()
     if not text.endswith("#"):
         return text

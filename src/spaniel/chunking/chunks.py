@@ -1,4 +1,4 @@
-"""Markdown to chunks: blocks gathered up to a number of tokens, each chunk with the headings it stands under."""
+"""Splits Markdown into chunks: blocks packed up to a token limit, each chunk with its heading path."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from spaniel.chunking.tokens import TokenCounter
 
 
-TINY = 200  # characters of a page that is no chunk of its own: a title page, or one with a picture
+TINY = 200  # characters (chosen): a smaller page, such as a title page, is merged with the next
 
 
 class Chunk(NamedTuple):
-    """A piece of a document, with the number of its tokens and where it stands.
+    """A piece of a document with its token count and position.
 
-    `text` is the Markdown from `start` to `end`. In a split code block it is that between `opened` and `closed`, the
-    fence lines that were added so that it stays a code block.
+    `text` is the Markdown from `start` to `end`. In a split code block it is surrounded by `opened` and `closed`, the
+    fence lines that keep it a code block.
     """
 
     heading: str
@@ -39,15 +39,15 @@ class Chunk(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The same for the same text at the same place of the same document."""
+        """An id that is stable for the same place in the same document."""
         return f"{self.document}:{self.start}-{self.end}"
 
     def answer(self) -> dict[str, object]:  # D2-28: these three and no more
-        """What the tool answers: heading, text, token_count."""
+        """Return the fields of the tool's answer: heading, text, token_count."""
         return {"heading": self.heading, "text": self.text, "token_count": self.token_count}
 
     def record(self) -> dict[str, object]:
-        """Everything, for those who keep chunks: also the id, the path of headings, and the place in the Markdown."""
+        """Return all fields for storage: also the id, the heading path and the position in the Markdown."""
         place = {"heading_path": " > ".join(self.heading_path), "start": self.start, "end": self.end}
         return {"id": self.id, **self.answer(), **place}
 
@@ -63,12 +63,15 @@ def chunk(
     *,
     pages: Sequence[int] = (),
 ) -> list[Chunk]:
-    """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between.
+    """Split Markdown into chunks of at most `max_tokens` tokens, in order; only white space between them is lost.
 
-    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk continues on the next page, except
-    after a tiny page.
+    `pages` are the offsets at which pages begin (`Document.pages` of a PDF): no chunk continues on the next page,
+    except after a tiny page.
+
+    >>> [(piece.heading, piece.token_count) for piece in chunk("# Title\\n\\nSome words.")]
+    [('Title', 6)]
     """
-    if max_tokens not in range(CHUNK_TOKENS.low, CHUNK_TOKENS.high + 1):  # nor is a half of one, or a string
+    if max_tokens not in range(CHUNK_TOKENS.low, CHUNK_TOKENS.high + 1):  # also refuses 0.5 and strings
         reason = f"{max_tokens} is not between {CHUNK_TOKENS.low} and {CHUNK_TOKENS.high}"
         raise SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason=reason)
     if not isinstance(markdown, str):
@@ -77,7 +80,7 @@ def chunk(
 
 
 def chunk_at(markdown: str, limit: int, counter: TokenCounter, pages: Sequence[int] = ()) -> list[Chunk]:
-    """What `chunk` does, at any limit."""
+    """Like `chunk`, with any limit."""
     document = _digest(markdown)
     view = view_of(markdown)
     found = outline(markdown, view)
@@ -101,7 +104,7 @@ def _pieces(text: str, view: str, found: MarkdownOutline, limit: int, counter: T
 
 
 def _sections(markdown: str, pages: Sequence[int]) -> list[tuple[int, int]]:
-    """From where to where a chunk may reach: a page, with the tiny ones before it."""
+    """Return the ranges that a chunk must not cross: a page, with the tiny ones before it."""
     starts = [0]
     for page in pages:
         if len(markdown[starts[-1] : page].strip()) >= TINY:
@@ -127,14 +130,16 @@ def _digest(markdown: str) -> str:
         raise SpanielError(Code.BAD_ARGS, field="markdown", reason=reason) from None
 
 
-# Raised whenever the same Markdown is cut or headed otherwise than before: what an older Spaniel kept is then cut anew,
-# so that a hit equals a fresh fetch (D2-02). Without a number it is from before headings were plain text.
+# Raised whenever the same Markdown gives other chunks or headings than before: chunks stored by an older version are
+# then computed again, so that a cache hit equals a fresh fetch (D2-02). Entries without a number are the oldest.
 RULES = 3
 
 
 class Boundaries(TypedDict):
-    """Plain JSON values. A row is start, end, tokens, and the index of its heading path, which many chunks share; then,
-    of a piece of a split code block, the fence lines that were added."""
+    """Chunk boundaries as JSON values. A row is start, end, tokens and the index of its heading path.
+
+    The row of a piece of a split code block also has the fence lines that were added.
+    """
 
     rules: NotRequired[int]
     document: str
@@ -156,9 +161,9 @@ def boundaries(chunks: Sequence[Chunk]) -> Boundaries:
 
 
 def rebuild(markdown: str, stored: Boundaries) -> list[Chunk]:
-    """The very chunks that `boundaries` was given, from the Markdown that they came from.
+    """Return the chunks that were given to `boundaries`, from the same Markdown.
 
-    A ValueError where they were cut by other rules: then the Markdown has to be cut again.
+    Raises `ValueError` if another version cut them: then the Markdown has to be split again.
     """
     if stored.get("rules") != RULES:
         raise ValueError("these chunks were cut by another version")

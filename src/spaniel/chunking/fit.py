@@ -1,10 +1,10 @@
-"""Fitting an answer to a byte budget: trailing chunks go first, then the end of the only one left (FR-WF-03a, 15e).
+"""Fits an answer to a byte budget: drops trailing chunks, then cuts the last one left (FR-WF-03a, 15e).
 
-A cut answer says where to read on (D2-29). Chunks are numbered from 1, as people say "chunk 3 of 40". The number is the
-first chunk's that was not given whole: who reads on from it gets that chunk from its beginning, and nothing is lost.
-But a chunk that alone is larger than the budget would then be given, and cut, for ever. So where the first chunk of an
-answer is cut, `next_offset` says besides how many characters of it were given: reading on from there always moves.
-Where the budget has no room for even one character, `read_on` refuses instead of answering nothing again and again.
+A truncated answer says where to continue (D2-29). Chunks are numbered from 1. `next_chunk` is the first chunk that
+was not returned whole: continuing from it returns that chunk from its start, and nothing is lost. A chunk that is
+larger than the budget would then be returned, and cut, again and again. So if the first chunk of an answer is cut,
+`next_offset` is the number of its characters that were returned: continuing from there always makes progress.
+If the budget is too small for a single character, `read_on` refuses instead of returning empty answers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from spaniel.chunking.chunks import Chunk
     from spaniel.chunking.tokens import TokenCounter
 
-    Shown = dict[str, object]  # a chunk as it is answered
-    Ending = Callable[[int, int], Shown]  # what a cut answer has besides, by whole chunks given and characters after
+    Shown = dict[str, object]  # a chunk as returned in an answer
+    Ending = Callable[[int, int], Shown]  # (whole chunks, characters of the next) -> extra fields of a truncated answer
 
 REASON = "tool_output_limit"
 
 
 class Continuation(TypedDict):
-    """Where to read on. Chunks count from 1; the offset is in characters of that chunk's text."""
+    """Where to continue. Chunks count from 1; the offset is in characters of that chunk's text."""
 
     next_chunk: int
     total_chunks: int
@@ -38,17 +38,17 @@ class Continuation(TypedDict):
 
 
 def serialize(value: object) -> str:
-    """The JSON whose bytes are counted here; what is written with narrower separators is smaller still."""
+    """Return the JSON whose bytes are counted; JSON with compact separators is smaller."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def fit(
     answer: Mapping[str, object], chunks: Sequence[Chunk], max_bytes: int, counter: TokenCounter | None = None
 ) -> dict[str, object]:
-    """The answer with as many of the chunks as its JSON has room for in `max_bytes` of UTF-8.
+    """Return the answer with as many chunks as its JSON can contain in `max_bytes` of UTF-8.
 
-    `chunks`, `truncated`, `truncation_reason` and `more` are set here, where the answer has them or at its end; the
-    rest is kept. A tokenizer is asked only if a chunk has to be cut.
+    Sets `chunks`, `truncated`, `truncation_reason` and `more`; other fields stay unchanged. Tokens are counted only
+    if a chunk has to be cut.
     """
     return _pack(answer, (chunk.answer() for chunk in chunks), max_bytes, counter, _where(len(chunks)))
 
@@ -61,9 +61,9 @@ def read_on(
     from_offset: int = 0,
     counter: TokenCounter | None = None,
 ) -> dict[str, object]:
-    """What `fit` does, from a chunk on, or from within it: as `more` of a cut answer says. Every call gives something.
+    """Like `fit`, from a chunk or an offset within it, as in `more` of a truncated answer. Every call makes progress.
 
-    `chunks` are all those of the document, as they were when `more` was said.
+    `chunks` are all chunks of the document, the same as in the truncated answer.
     """
     _require(from_chunk in range(1, len(chunks) + 1), "from_chunk", f"{from_chunk} is not between 1 and {len(chunks)}")
     last = len(chunks[from_chunk - 1].text) - 1
@@ -81,7 +81,7 @@ def fit_found(
     max_bytes: int,
     counter: TokenCounter | None = None,
 ) -> dict[str, object]:
-    """The answer with as many as fit of the chunks that have these numbers, in this order, each with its `number`."""
+    """Return the answer with as many of the numbered chunks as fit, in this order, each with its `number`."""
     shown = ({"number": number, **chunks[number - 1].answer()} for number in numbers)
     return _pack(answer, shown, max_bytes, counter, lambda *_: {})
 
@@ -154,9 +154,9 @@ def _cut_short(answer: Mapping[str, object], chunks: list[Shown], ending: Shown)
 
 
 def _cut(chunk: Shown, room: int, counter: TokenCounter) -> Shown:
-    """The chunk with as much of its text as leaves it at most `room` bytes.
+    """Cut the chunk's text so that the chunk has at most `room` bytes.
 
-    Half a word can have more tokens than the word: the cut goes back until the count is not over what it was.
+    Half a word can have more tokens than the word: the cut moves back until the count is not above the original.
     """
     text, tokens = str(chunk["text"]), int(str(chunk["token_count"]))
     room -= _size({**chunk, "text": ""})

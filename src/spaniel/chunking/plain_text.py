@@ -1,4 +1,4 @@
-"""?"""
+"""The plain text of one line of Markdown, such as a heading (CommonMark inlines), in linear time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 _MARKS = re.compile(r"[\\`*_~\[<]|&[#A-Za-z]")
-# Nine of ten headings that have any Markdown are one link, or bold, or have code in them and nothing else.
+# Nine of ten headings with Markdown are a single link, bold, or plain words and code: a shortcut for these.
 _WORDS = r"[^\\`*_~\[\]<&]"
 _WHOLE = re.compile(rf"\[({_WORDS}+)\]\([^\s()\\<>]*\)|\*\*(?!\s)({_WORDS}+)(?<!\s)\*\*")
 _CODE = re.compile(rf"{_WORDS}*+(?:`[^`]+`{_WORDS}*+)+")
@@ -29,27 +29,31 @@ _TOKEN = re.compile(
     r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
 )
 _LINK_TARGET = re.compile(rf"\]\(\s*+(?:{_TARGET})(?:{_TITLE})?\s*+\)")
-_NEAR = 8  # runs that may be passed over in search of the one that a run closes
+_NEAR = 8  # opening runs that are tried for a closing run (chosen; keeps hostile lines linear)
 
 
 class _Bracket(NamedTuple):
-    part: int  # where it stands among the parts
-    runs: int  # how many runs of emphasis stood before it
+    part: int  # index in the list of parts
+    runs: int  # number of emphasis runs before it
     image: bool
 
 
 class _Run(NamedTuple):
-    """A run of signs that may begin or end emphasis."""
+    """A delimiter run that may open or close emphasis."""
 
     part: int
-    sign: str
+    char: str
     length: int
     opens: bool
     closes: bool
 
 
 def plain(markdown: str) -> str:
-    """The text of a line. An image is left out, but where there is nothing else its description stands for it."""
+    """Return the text of a line. Images are omitted, unless there is nothing else: then their descriptions are used.
+
+    >>> plain("**Bold** and [a link](https://e.x)")
+    'Bold and a link'
+    """
     if not _MARKS.search(markdown):
         return markdown
     if whole := _WHOLE.fullmatch(markdown):
@@ -62,9 +66,9 @@ def plain(markdown: str) -> str:
 
 
 def visible_length(markdown: str, enough: int) -> int:
-    """How many characters Markdown has without the targets and titles of its links and images.
+    """Count the characters of Markdown without the targets and titles of links and images.
 
-    Counting ends at `enough`: the result is exact below it.
+    Counting stops at `enough`: the result is exact below it.
     """
     text = markdown.strip()
     hidden = 0
@@ -80,14 +84,14 @@ def _one_line(text: str) -> str:
 
 
 class _Line:
-    """The state of one reading: parts of text, of which marks are emptied once they turn out to mean something."""
+    """Parses one line into parts; a delimiter becomes empty once it turns out to be markup."""
 
     def __init__(self, markdown: str) -> None:
         self.text = markdown
         self.parts: list[str] = []
         self.descriptions: list[str] = []  # of images
         self._brackets: list[_Bracket] = []
-        self._dead = 0  # brackets below this one begin no link any more: links do not nest
+        self._dead = 0  # brackets below this index cannot open a link: links do not nest
         self._runs: list[_Run] = []
 
     def read(self) -> None:
@@ -113,7 +117,7 @@ class _Line:
         self._emphasize(0)
 
     def _ticks(self) -> dict[int, list[int]]:
-        """Where runs of so many ticks begin, the last of them first."""
+        """Return the starts of backtick runs by their length, last first."""
         places: dict[int, list[int]] = {}
         for run in re.finditer("`+", self.text):
             places.setdefault(len(run[0]), []).append(run.start())
@@ -122,7 +126,7 @@ class _Line:
         return places
 
     def _code(self, found: re.Match[str], places: dict[int, list[int]]) -> int:
-        """A code span goes to the next run of as many ticks; without one they are only ticks."""
+        """Read a code span up to the next run of as many backticks; without one they are literal."""
         width, start = len(found[0]), found.end()
         later = places.get(width, [])
         while later and later[-1] < start:
@@ -135,7 +139,7 @@ class _Line:
         return end + width
 
     def _close(self, found: re.Match[str]) -> int:
-        """A bracket with a target after it makes a link or an image of what began at the bracket that it closes."""
+        """Close a bracket: with a target after it, the text since the opening bracket is a link or an image."""
         bracket = self._brackets.pop() if self._brackets else None
         alive = bracket is not None and (bracket.image or len(self._brackets) >= self._dead)
         self._dead = min(self._dead, len(self._brackets))
@@ -157,22 +161,22 @@ class _Line:
 
 
 def _run(found: re.Match[str], part: int) -> _Run:
-    """CommonMark's flanking: beside white space a run neither opens nor closes, nor does `_` inside a word."""
-    text, sign = found.string, found[0][0]
+    """Classify a delimiter run by CommonMark's flanking rules (6.2)."""
+    text, char = found.string, found[0][0]
     before, after = text[found.start() - 1 : found.start()] or " ", text[found.end() : found.end() + 1] or " "
-    left = not after.isspace() and (not _is_sign(after) or before.isspace() or _is_sign(before))
-    right = not before.isspace() and (not _is_sign(before) or after.isspace() or _is_sign(after))
-    if sign == "_":
-        left, right = left and (not right or _is_sign(before)), right and (not left or _is_sign(after))
-    return _Run(part, sign, len(found[0]), left, right)
+    left = not after.isspace() and (not _is_punctuation(after) or before.isspace() or _is_punctuation(before))
+    right = not before.isspace() and (not _is_punctuation(before) or after.isspace() or _is_punctuation(after))
+    if char == "_":
+        left, right = left and (not right or _is_punctuation(before)), right and (not left or _is_punctuation(after))
+    return _Run(part, char, len(found[0]), left, right)
 
 
-def _is_sign(character: str) -> bool:
+def _is_punctuation(character: str) -> bool:
     return category(character)[0] in "PS"
 
 
 def _written(found: re.Match[str]) -> str:
-    """What an escape, an address in angle brackets, a tag or an entity looks like to a reader."""
+    """Return the visible text of an escape, an autolink, a tag or an entity."""
     if found["escaped"]:
         return found["escaped"]
     if found["address"]:
@@ -182,19 +186,19 @@ def _written(found: re.Match[str]) -> str:
     from html import unescape
 
     meant = unescape(found[0])
-    # What was taken out of the page for steering readers or terminals must not come back as an entity.
+    # Control and bidi characters were removed from the page and must not come back as entities.
     return meant if meant.isprintable() or meant.isspace() else found[0]
 
 
 def _match(runs: Iterable[_Run], parts: list[str]) -> None:
-    """Pair runs that open with runs that close, and take from both what is paired."""
+    """Pair opening with closing runs and remove the paired characters from both."""
     open_runs: list[_Run] = []
-    places: dict[str, list[int]] = {"*": [], "_": [], "~": []}  # of each sign among those that are open
-    left: dict[int, int] = {}  # how much of a run is not paired yet, by its part
+    places: dict[str, list[int]] = {"*": [], "_": [], "~": []}  # indexes of the open runs of each character
+    left: dict[int, int] = {}  # unpaired length of each run, by its part
     for run in runs:
         left[run.part] = run.length
         while run.closes and left[run.part]:
-            near = reversed(places[run.sign][-_NEAR:])
+            near = reversed(places[run.char][-_NEAR:])
             place = next((place for place in near if not _are_three(open_runs[place], run)), -1)
             if place < 0:
                 break
@@ -202,19 +206,19 @@ def _match(runs: Iterable[_Run], parts: list[str]) -> None:
             paired = min(left[run.part], left[opening.part])
             for side in (opening, run):
                 left[side.part] -= paired
-                parts[side.part] = side.sign * left[side.part]
-            _forget(open_runs, places, place + (left[opening.part] > 0))  # what was opened in between closes nowhere
+                parts[side.part] = side.char * left[side.part]
+            _drop(open_runs, places, place + (left[opening.part] > 0))  # runs opened in between stay literal
         if run.opens and left[run.part]:
-            places[run.sign].append(len(open_runs))
+            places[run.char].append(len(open_runs))
             open_runs.append(run)
 
 
 def _are_three(opening: _Run, closing: _Run) -> bool:
-    """CommonMark's rule that keeps `*a**b*` from ending in its middle."""
+    """CommonMark's rule of three (6.2, rules 9 and 10): `*a**b*` does not end in its middle."""
     either = opening.closes or closing.opens
     return either and (opening.length + closing.length) % 3 == 0 and opening.length % 3 != 0
 
 
-def _forget(open_runs: list[_Run], places: dict[str, list[int]], first: int) -> None:
+def _drop(open_runs: list[_Run], places: dict[str, list[int]], first: int) -> None:
     while len(open_runs) > first:
-        places[open_runs.pop().sign].pop()
+        places[open_runs.pop().char].pop()

@@ -1,7 +1,7 @@
-"""Finding words in the chunks of a page: BM25, best first, in every script.
+"""Searches the chunks of a page: BM25, best first, in every script.
 
-Chunks are short and all at hand, so no index is built: each is folded, looked through, and forgotten. The work is
-linear in the text, and of the query no more is looked for than a person or a model would write.
+Chunks are short and in memory, so there is no index: each is folded and searched. The work is linear in the text, and
+the length of a query is limited.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from spaniel.chunking.chunks import Chunk
 
 
-# Scripts that are written without blanks between words: Thai and Lao, Burmese, Khmer, kana and bopomofo, Han, Yi; and
-# Hangul, which has blanks, but also endings that no blank sets off.
+# Scripts without spaces between words: Thai and Lao, Burmese, Khmer, kana and bopomofo, Han, Yi; and Hangul, which has
+# spaces, but attaches endings to words.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3041-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua000-\ua4cf\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-# Vowel signs and the like of Indic and other scripts. They are parts of words, and Python takes them for none.
-_SIGNS = "\u0483-\u0487\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0dff\u0f18-\u0fbc\u1712-\u1773"
-# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, and what nobody sees.
+# Vowel signs and the like of Indic and other scripts. They are parts of words, but `\w` does not match them.
+_VOWEL_SIGNS = "\u0483-\u0487\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0dff\u0f18-\u0fbc\u1712-\u1773"
+# Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic, and invisible characters.
 _DROPPED = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f"
     "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 )
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
-_APART = re.compile("[\u1100-\u11ff]{2,}|[\u3041-\u30ff][\u3099\u309a]")  # syllables and kana written in pieces
+_DECOMPOSED = re.compile("[\u1100-\u11ff]{2,}|[\u3041-\u30ff][\u3099\u309a]")  # Hangul syllables and kana
 _ASCII_WORD = re.compile("[a-z0-9]+")
-_WORD = re.compile(rf"[{_UNSPACED}]++|(?:[^\W_{_UNSPACED}]++|[{_SIGNS}]++)++")
-_LARGEST = 20_000  # characters that are remembered: more than any language has, less than a hostile page
+_WORD = re.compile(rf"[{_UNSPACED}]++|(?:[^\W_{_UNSPACED}]++|[{_VOWEL_SIGNS}]++)++")
+_LARGEST = 20_000  # cached characters (chosen): more than any language has, fewer than a hostile page
 
 
 class _Table(dict[int, str]):
-    """What becomes of a character, worked out when it is first met."""
+    """Maps a character to its folded form, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         folded = normalize("NFC", _DROPPED.sub("", normalize("NFKD", chr(code))).casefold())
@@ -53,12 +53,16 @@ _table = _Table()
 
 
 def fold(text: str) -> str:
-    """Character by character: to normalize a whole text takes a square of the time where marks are piled up."""
+    """Fold case and accents, character by character: normalizing a whole text is quadratic in stacked marks.
+
+    >>> fold("Élan ＡＢＣ")
+    'elan abc'
+    """
     return text.lower() if text.isascii() else _FOREIGN.sub(_folded, text).lower()
 
 
 def words_of(folded: str) -> list[str]:
-    """The words of a folded text; of a script without blanks, what stands between other characters."""
+    """Return the words of a folded text; in a script without spaces, whole runs of its characters."""
     return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
 
 
@@ -71,21 +75,21 @@ _BEGINS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
 def _folded(run: re.Match[str]) -> str:
     text = run[0]
-    if _APART.search(text):
-        text = _APART.sub(lambda apart: normalize("NFC", apart[0]), text)
+    if _DECOMPOSED.search(text):
+        text = _DECOMPOSED.sub(lambda found: normalize("NFC", found[0]), text)
     return text.translate(_table)
 
 
-MOST_CHARACTERS = 2000  # of a query; the rest is not looked for
+MOST_CHARACTERS = 2000  # of a query (chosen); the rest is ignored
 MOST_TERMS = 32
 MOST_PHRASES = 8
-STEM = 4  # letters; longer words that begin with such a word count half: "refund" finds "refunds"
-K1, B = 1.2, 0.75  # BM25's usual constants: how soon repeating a word stops to count, and how much length does
+STEM = 4  # letters (chosen): words that begin with a query word of this length count half: "refund" finds "refunds"
+K1, B = 1.2, 0.75  # the usual BM25 constants: saturation of repeated words, and influence of length
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』')
 
 
 class Match(NamedTuple):
-    """A chunk that has something of what was looked for. Chunks are numbered from 1, as where one reads on."""
+    """A chunk that matches the query. Chunks are numbered from 1, as in `Continuation`."""
 
     number: int
     score: float
@@ -93,7 +97,7 @@ class Match(NamedTuple):
 
 class _Query(NamedTuple):
     words: tuple[str, ...]
-    parts: tuple[str, ...]  # looked for anywhere: pairs of characters where no blanks are written, and signs
+    parts: tuple[str, ...]  # searched as substrings: character pairs of scripts without spaces, and symbols
     phrases: tuple[str, ...]
 
     @property
@@ -102,7 +106,7 @@ class _Query(NamedTuple):
 
     @property
     def stems(self) -> dict[str, list[str]]:
-        """Those words that may begin longer ones, by their first letters."""
+        """Words that may be prefixes of longer ones, by their first letters."""
         stems: dict[str, list[str]] = {}
         for word in self.words:
             if len(word) >= STEM:
@@ -111,7 +115,7 @@ class _Query(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """How often each term stands in a text, in halves, and which phrases do; nothing if no term does."""
+    """Counts of each term in a text, in halves, and the phrases found; empty if there is no term."""
 
     counts: bytes = b""
     phrases: frozenset[str] = frozenset()
@@ -121,17 +125,17 @@ _NOTHING = _Seen()
 
 
 def search(chunks: Sequence[Chunk], words: str, limit: int = 10) -> list[Match]:
-    """The chunks that match, best first, `limit` at most; equal ones in the page's order.
+    """Return the chunks that match, best first, at most `limit`; ties in the order of the page.
 
-    One word is enough to match, in the text or in the headings above it. Case and accents do not matter. Where words
-    stand in quotation marks, chunks that have them so come first.
+    One word is enough to match, in the text or in the headings above it. Case and accents are ignored. Chunks with a
+    quoted phrase of the query come first.
     """
     query = _query(words[:MOST_CHARACTERS])
     if not query.terms or not chunks or limit < 1:
         return []
-    seen = dict(_look_through(chunks, query))
+    seen = dict(_scan(chunks, query))
     weights = _weights(query, [each.counts for each in seen.values()], len(chunks))
-    best = (K1 + 1) * sum(weights) + 1  # more than any chunk can have for its words
+    best = (K1 + 1) * sum(weights) + 1  # above every possible score for words
     average = sum(chunk.token_count for chunk in chunks) / len(chunks) or 1.0
     matches = [
         Match(number, _score(each.counts, weights, chunks[number - 1].token_count / average) + best * len(each.phrases))
@@ -142,7 +146,7 @@ def search(chunks: Sequence[Chunk], words: str, limit: int = 10) -> list[Match]:
 
 def _query(text: str) -> _Query:
     folded = fold(text)
-    words: dict[str, None] = {}  # sets that keep their order
+    words: dict[str, None] = {}  # used as ordered sets
     parts: dict[str, None] = {}
     for word in words_of(folded):
         if is_unspaced(word):
@@ -150,31 +154,31 @@ def _query(text: str) -> _Query:
         else:
             words[word] = None
     if not words and not parts:
-        parts = dict.fromkeys(folded.split())  # "++", or a picture
+        parts = dict.fromkeys(folded.split())  # "++", or an emoji
     quoted = (fold(next(filter(None, found.groups()))) for found in _QUOTED.finditer(text))
     phrases = dict.fromkeys(phrase for each in quoted if (phrase := _spaced(words_of(each))).strip())
-    kept = tuple(words)[:MOST_TERMS]
-    return _Query(kept, tuple(parts)[: MOST_TERMS - len(kept)], tuple(phrases)[:MOST_PHRASES])
+    limited = tuple(words)[:MOST_TERMS]
+    return _Query(limited, tuple(parts)[: MOST_TERMS - len(limited)], tuple(phrases)[:MOST_PHRASES])
 
 
 def _pairs(word: str) -> Iterator[str]:
-    """Every two characters that stand together, and the whole, which is rarer and so weighs more."""
+    """Yield the whole run, which is rarer and so weighs more, and every pair of adjacent characters."""
     yield word
     if len(word) > 2:
         yield from map("".join, pairwise(word))
 
 
 def _spaced(words: Iterable[str]) -> str:
-    """Words between single spaces, but no space at an end that any character may stand beside."""
+    """Join words with spaces, with a space at each end unless the script there has no spaces."""
     text = " ".join(words)
     return text and f"{'' if is_unspaced(text) else ' '}{text}{'' if is_unspaced(text[-1]) else ' '}"
 
 
-def _look_through(chunks: Sequence[Chunk], query: _Query) -> Iterator[tuple[int, _Seen]]:
+def _scan(chunks: Sequence[Chunk], query: _Query) -> Iterator[tuple[int, _Seen]]:
     path: tuple[str, ...] | None = None
     above = _NOTHING
     for number, chunk in enumerate(chunks, 1):
-        if chunk.heading_path is not path:  # chunks of a section share it: a hostile heading is read once
+        if chunk.heading_path is not path:  # shared by the chunks of a section: a hostile heading is scanned once
             path = chunk.heading_path
             above = _seen("\n".join(path), query)
         seen = _seen(chunk.text, query)
@@ -207,7 +211,7 @@ def _seen(text: str, query: _Query) -> _Seen:
 
 
 def _weights(query: _Query, counts: list[bytes], total: int) -> list[float]:
-    """BM25's: what stands in few chunks weighs more."""
+    """Return the BM25 weights: terms in few chunks weigh more."""
     having = [sum(map(bool, column)) for column in zip(*counts, strict=True)] or [0] * len(query.terms)
     return [log(1 + (total - number + 0.5) / (number + 0.5)) for number in having]
 

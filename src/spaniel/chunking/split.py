@@ -1,10 +1,10 @@
-"""Splitting a block that is too large: at sentences, else at white space, else between characters (FR-WF-15b).
+"""Splits a block that is too large: at sentences, else at white space, else between characters (FR-WF-15b).
 
-The items of a list, the rows of a table and the lines of code stand before sentences, and ends of lines before other
-white space. A split code block is closed at the end of each piece and opened again in the next.
+List items, table rows and lines of code are tried before sentences, and line ends before other white space. A split
+code block is closed at the end of each piece and reopened in the next.
 
-Headings right before such a block go with its first piece (D2-30): then the first unit of every step begins with them,
-and no cut is made before `job.body`.
+Headings right before such a block go into its first piece (D2-30): the first unit of every step then begins with
+them, and there is no cut before `job.body`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class SplitJob(NamedTuple):
-    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have.
+    """The text, its view (see blocks), how to count it, and the token limit of a piece.
 
-    Before `body` nothing is cut: headings that go with what follows them.
+    There is no cut before `body`: headings stay with the text after them.
     """
 
     text: str
@@ -39,29 +39,29 @@ class SplitJob(NamedTuple):
     body: int = 0
 
 
-_NEAR = 16  # characters: most ends are shorter
-_SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
+_NEAR = 16  # characters (chosen): most runs of punctuation and spaces are shorter
+_PUNCTUATION = "".join(char for char in map(chr, range(128)) if not char.isalnum())
 
 
 def trimmed(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
-    """Where the piece begins and ends without white space around it, and its count then; a line keeps its indentation.
+    """Return start, end and token count of the piece without surrounding white space; a line keeps its indentation.
 
-    Trimming changes what the first word and the last line count, and can raise it. Counts add up between a letter or a
-    digit and a sign, so it is enough to know what the signs at the end count, and texts end in few ways.
+    Trimming changes the count of the first word and the last line, and can raise it. Counts are additive between a
+    letter or digit and punctuation, so only the punctuation at the end is counted again, and that has few variants.
     """
     text, view, count, additive, _, _ = job
     if additive and view[first] == "\n":
         near = text[max(first, stop - _NEAR) : stop]
-        word = near.rstrip(_SIGNS)
+        word = near.rstrip(_PUNCTUATION)
         if word and word[-1].isascii():
-            signs = near[len(word) :]
-            return first, stop - len(signs) + len(signs.rstrip()), tokens + _change(count, signs)
+            ending = near[len(word) :]
+            return first, stop - len(ending) + len(ending.rstrip()), tokens + _change(count, ending)
     return _counted_again(job, first, stop, tokens)
 
 
 @lru_cache(256)
-def _change(count: Callable[[str], int], signs: str) -> int:
-    return count(signs.rstrip()) - count(signs)
+def _change(count: Callable[[str], int], ending: str) -> int:
+    return count(ending.rstrip()) - count(ending)
 
 
 def _counted_again(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
@@ -82,26 +82,26 @@ def _counted_again(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[i
 
 
 def _first_seam(text: str, start: int, end: int) -> int:
-    """A place near the start where counts add up, or -1."""
+    """Return an offset near the start at which counts are additive, or -1."""
     space = text.find(" ", start, end)
     return -1 if space < 0 or text[space - 1].isspace() else space
 
 
 def _last_seam(text: str, view: str, start: int, end: int) -> int:
-    """A place near the end where counts add up, or -1."""
+    """Return an offset near the end at which counts are additive, or -1."""
     line = view.rfind("\n", start, end)
     space = text.rfind(" ", max(line, start), end)
     return line if space < 0 or text[space - 1].isspace() else space
 
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
-STRIDE = 0.9  # of what should just fit: going on costs less than going back
+STRIDE = 0.9  # of the estimate (chosen): going forward costs less than going back
 
 Finer = Callable[[int, int], "list[Piece]"]
 
 
 class Piece(NamedTuple):
-    """A slice of the Markdown that becomes a chunk, and the fence lines that keep a split code block valid."""
+    """A slice of the Markdown for a chunk, and the fence lines that keep a split code block valid."""
 
     start: int
     end: int
@@ -111,24 +111,24 @@ class Piece(NamedTuple):
 
 
 def gather(job: SplitJob, starts: list[int], finer: Finer) -> list[Piece]:
-    """Pieces of as many units as fit; a unit that does not fit alone gives the pieces that `finer` makes of it.
+    """Pack units into pieces up to the limit; a unit that is too large is split by `finer`.
 
-    A unit goes from its start to the next; the last of `starts` is the end. The first piece of a unit may begin with
-    units before it.
+    A unit ends at the next start; the last of `starts` is the end. The first piece of a split unit may include units
+    before it.
     """
     limit = job.limit
-    split: dict[int, list[Piece]] = {}  # what is clearly too large is split before it is counted
+    split: dict[int, list[Piece]] = {}  # units that are clearly too large are split before they are counted
     size = _sizing(job, starts, finer, split)
     pieces: list[Piece] = []
-    i, known = 0, 0  # the next unit, and its count if it is known already
-    width = 3.5  # characters for a token, as the piece before had them
+    i, known = 0, 0  # the next unit, and its count if it was counted already
+    width = 3.5  # characters per token, updated by each piece
     while i < len(starts) - 1:
         j, tokens, following = _reach(job, starts, size, (i, known), width)
         if i in split:
             _place(job, pieces, starts, finer, split.pop(i))
             i, known = i + 1, 0
             continue
-        if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
+        if following and (j == i or tokens + following == limit + 1):  # may fit without its trailing white space
             j, tokens, following = j + 1, tokens + following, 0
         start, end, exact = trimmed(job, starts[i], starts[j], tokens)
         while exact > limit and j > i + 1:
@@ -145,7 +145,7 @@ def gather(job: SplitJob, starts: list[int], finer: Finer) -> list[Piece]:
 
 
 def _place(job: SplitJob, pieces: list[Piece], starts: list[int], finer: Finer, found: list[Piece]) -> None:
-    """Add what was found in a unit; what it took from the units before it is taken from the pieces before it."""
+    """Append the pieces of a unit; headings that they include are removed from the pieces before them."""
     first = found[0].start if found else len(job.text)
     while pieces and pieces[-1].start >= first:
         pieces.pop()
@@ -163,7 +163,7 @@ def _place(job: SplitJob, pieces: list[Piece], starts: list[int], finer: Finer, 
 def _reach(
     job: SplitJob, starts: list[int], size: Callable[[int], int], first: tuple[int, int], width: float
 ) -> tuple[int, int, int]:
-    """As far as units fit from the first on: the one that does not, the count up to it, and its own count."""
+    """Return the first unit that does not fit, the count up to it, and its own count."""
     limit, last = job.limit, len(starts) - 1
     i, known = first
     if known > limit:
@@ -187,7 +187,7 @@ def _reach(
 
 
 def _less(job: SplitJob, start: int, end: int, tokens: int, last: int) -> tuple[int, int]:
-    """The count up to `end`, given that of what has one unit more, and that unit's, which may be only a sign."""
+    """Return the count up to `end` from the count with one unit more and that unit's count, which may be a marker."""
     return (tokens - last if last <= job.limit else job.count(job.text[start:end])), last
 
 
@@ -208,32 +208,32 @@ def _sizing(job: SplitJob, starts: list[int], finer: Finer, split: dict[int, lis
 
 
 def _is_split(job: SplitJob, pieces: list[Piece], start: int, end: int) -> bool:
-    """Whether they are several because of the unit, not because of the headings that the first begins with."""
+    """Whether the unit itself needs several pieces, without the headings that the first piece begins with."""
     if not pieces or pieces[0].start >= start:
         return len(pieces) > 1
-    most = 4 * (start - pieces[0].start + len(pieces))  # tokens of the headings, and what trimming may have added
-    sure = sum(tokens - 4 * len(before + after) for _, _, tokens, before, after in pieces) - most
-    return sure > job.limit or job.count(job.text[start : trim_space(job.text, start, end)]) > job.limit
+    most = 4 * (start - pieces[0].start + len(pieces))  # tokens of the headings, and what trimming may add
+    least = sum(tokens - 4 * len(before + after) for _, _, tokens, before, after in pieces) - most
+    return least > job.limit or job.count(job.text[start : trim_space(job.text, start, end)]) > job.limit
 
 
-# All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
-# A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
-# what makes it fast.
-_SPACE = r"[^\S\x1c-\x1f]"  # without what is white space to Python and not to Unicode
+# All cuts are where counts are additive: after the last newline of a run of white space, or before a run without one.
+# The sentence pattern skips list markers, so that the full stop of `1.` does not end a sentence; the single character
+# class at its start makes it fast.
+_SPACE = r"[^\S\x1c-\x1f]"  # without the characters that are white space in Python, but not in Unicode
 _HEAD = rf"[ \t]*(?:{MARKER}(?=\s)|\|)"
 _PART = re.compile(rf"(\n(?:\s*\n|(?={_HEAD})))")
 _SENTENCE = re.compile(rf"([.!?\n](?:\s*\n|(?<!\n)(?={_SPACE})|(?<=\n)(?={_HEAD})))(?:(?<=\n){_HEAD})?")
 _LINE = re.compile(r"(\n(?:\s*\n)?)")
 _SPACES = re.compile(rf"{_SPACE}+")
-_IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
+_IDEOGRAPHIC_STOPS = "。！？"  # end of a sentence in scripts without spaces
 _start = attrgetter("start")
-MOST_HEADINGS = 64  # that stand together; pages have three
+MOST_HEADINGS = 64  # consecutive headings (chosen); pages have about three
 
 
 def split(job: SplitJob, outline: MarkdownOutline, start: int, end: int) -> list[Piece]:
-    """The pieces of the block from `start` to `end`, the first with as many of the headings before it as fit."""
+    """Split the block from `start` to `end`; the first piece includes as many of the headings before it as fit."""
     body = body_after(job.view, start, end)
-    if body == end:  # the heading itself is what is too large
+    if body == end:  # the heading itself is too large
         body = start
     headings = [start] if start < body else []
     headings += islice(alone_before(job.view, outline.starts, start), MOST_HEADINGS)
@@ -244,17 +244,17 @@ def split(job: SplitJob, outline: MarkdownOutline, start: int, end: int) -> list
 
 
 def _first_that_fits(job: SplitJob, fences: list[Fence], headings: list[int], body: int, end: int) -> int:
-    """The first of the headings, given from the last on, that fits in one piece with the least of the block.
+    """Return the first of the headings, given from the last on, that fits in one piece with the start of the block.
 
-    The least is its first sentence, or its first line of code: nothing that fits by itself is broken to make room. Of
-    what has to be broken anyway, a part will do.
+    The start is its first sentence or line of code: nothing that fits alone is broken to make room. If it has to be
+    broken anyway, a part is enough.
     """
     text, room = job.text, job.limit // 2
     for stop, added in _least(job, fences, body, end):
-        if len(text[headings[-1] : stop].encode()) + len(added.encode()) < job.limit:  # a token has a byte, or more
+        if len(text[headings[-1] : stop].encode()) + len(added.encode()) < job.limit:  # a token has at least one byte
             return headings[-1]
         if stop - body <= LONGEST_TOKEN * job.limit:
-            tokens = job.count(text[body:stop]) + (job.count(added) + 4 if added else 0)  # its seams may cost some
+            tokens = job.count(text[body:stop]) + (job.count(added) + 4 if added else 0)  # joining may cost some
             if tokens <= job.limit:
                 room = job.limit - tokens
                 break
@@ -268,7 +268,7 @@ def _first_that_fits(job: SplitJob, fences: list[Fence], headings: list[int], bo
 
 
 def _least(job: SplitJob, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, str]]:
-    """Where the least of the block ends that makes a piece, and what is added to it; then where less does."""
+    """Yield ends of ever shorter starts of the block that can make a piece, and the fence lines to be added."""
     view = job.view
     at = bisect_left(fences, body, key=_start) if view[body + 1] in "`~ \t-*+0123456789" else len(fences)
     if at < len(fences) and (fence := fences[at]).start == body:
@@ -286,7 +286,7 @@ def _least(job: SplitJob, fences: list[Fence], body: int, end: int) -> Iterator[
 
 
 def _parts(job: SplitJob, fences: list[Fence], start: int, end: int) -> list[Piece]:
-    """The items, rows, paragraphs and code of a block."""
+    """Split a block at list items, table rows, paragraphs and code."""
     first = start
     inside = fences[bisect_left(fences, start, key=_start) : bisect_left(fences, end, key=_start)]
     code = {fence.start: fence for fence in inside}
@@ -295,7 +295,7 @@ def _parts(job: SplitJob, fences: list[Fence], start: int, end: int) -> list[Pie
         cuts += [*_cuts(job, _PART, start, fence.start), fence.start]
         start = fence.end
     cuts += [*_cuts(job, _PART, start, end), end]
-    cuts[0] = first  # code may stand right under the headings
+    cuts[0] = first  # code may follow the headings directly
 
     def finer(start: int, end: int) -> list[Piece]:
         fence = code.get(max(start, job.body))
@@ -312,7 +312,7 @@ def _sentences(job: SplitJob, start: int, end: int) -> list[Piece]:
 
 
 def _cuts(job: SplitJob, pattern: re.Pattern[str], start: int, end: int) -> list[int]:
-    """The start, if there is anything but headings, and where the first group of the pattern ends before the end."""
+    """Return the start, unless there are only headings, and the ends of the pattern's first group before the end."""
     body = max(start, job.body)
     if body == end:
         return []
@@ -333,13 +333,13 @@ def _words(job: SplitJob, start: int, end: int) -> list[Piece]:
 
 
 def _code(job: SplitJob, fence: Fence, start: int) -> list[Piece]:
-    """Pieces of a code block, each a code block of its own unless the fences would take half the budget."""
+    """Split a code block into code blocks, or into bare pieces if the fences would take half the budget."""
     cuts = _cuts(job, _LINE, fence.start, fence.end)
     cuts[1:] = cuts[2:-1] if fence.closed else cuts[2:]  # the fences go with the first and the last line of code
     cuts[0] = start
     cuts.append(fence.end)
     opening, closing = fence_lines(job.view, fence)
-    room = job.limit - job.count(opening) - job.count(closing) - 2  # a newline more at either end may cost one
+    room = job.limit - job.count(opening) - job.count(closing) - 2  # a newline at either end may cost one token
     if room < job.limit // 2:
         return _lines(job, cuts)
     pieces = _lines(job._replace(limit=room), cuts)
@@ -372,9 +372,9 @@ def _characters(job: SplitJob, start: int, end: int) -> list[Piece]:
 
 
 def _furthest(job: SplitJob, start: int, end: int, guess: int) -> tuple[int, int]:
-    """About the longest slice from `start` that fits, at least a character, and its count.
+    """Return the end of about the longest slice from `start` that fits, at least one character, and its count.
 
-    Text is even enough for the rule of three: three or four counts do where bisecting would take twelve.
+    Interpolation search: three or four counts are enough where bisecting needs twelve.
     """
     low, tokens, high = start, 0, end + 1  # up to `low` it fits, up to `high` it does not
     at = min(guess, end)

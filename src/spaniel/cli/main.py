@@ -36,7 +36,6 @@ COMMANDS = {
 }
 
 STDERR = 2
-SERVERS = ("mcp",)  # what is asked to end before it serves ends at once; then it sees to it by itself
 
 
 def run(argv: Sequence[str] | None = None) -> NoReturn:
@@ -79,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
     command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
     args = _parse(command.parser(), rest)
-    if name not in SERVERS:
+    if not getattr(command, "HANDLES_SIGNALS", False):
         interrupt_on_signals()
     code: int = command.main(args)
     return code

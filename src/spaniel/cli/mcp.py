@@ -11,6 +11,7 @@ from spaniel.cli.options import add_log_options, add_settings_options, configure
 if TYPE_CHECKING:
     import argparse
 
+HANDLES_SIGNALS = True  # a signal before serving starts ends the process at once
 AT_A_TERMINAL = """\
 This is a server for AI assistants and editors that speak MCP. It now waits for messages on standard input.
 You need not start it yourself: put the command 'spaniel mcp' into your assistant's settings for MCP servers.

@@ -1,4 +1,4 @@
-"""Calls that may block for ever, made in a thread that does not keep the process from ending."""
+"""Blocking calls in a daemon thread, which does not keep the process from exiting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Job = tuple["asyncio.Future[Any]", "Callable[[], Any]"]
 
 
 class BlockingCalls:
-    """One daemon thread, one call after the other; unlike asyncio's and anyio's own it is not waited for at exit."""
+    """One daemon thread that runs calls in order. asyncio's and anyio's own threads would be joined at exit."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -23,7 +23,7 @@ class BlockingCalls:
         Thread(target=self._work, daemon=True).start()
 
     async def call(self, function: Callable[[], T]) -> T:
-        """What the function returns or raises; whoever is cancelled leaves it to itself."""
+        """The function's result or exception. If the caller is cancelled, the call continues in its thread."""
         future: asyncio.Future[T] = self._loop.create_future()
         self._jobs.put((future, function))
         return await future
@@ -38,7 +38,7 @@ class BlockingCalls:
                 error = raised
             try:
                 self._loop.call_soon_threadsafe(_settle, future, result, error)
-            except RuntimeError:  # the loop is closed: nobody waits
+            except RuntimeError:  # the loop is closed
                 return
 
 

@@ -1,27 +1,21 @@
-"""The chunks of what was fetched here, by their ids. They are in the cache: an id lives as long as its page there."""
+"""Chunks of fetched pages by id. They are read from the cache: an id is valid as long as its page is cached."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from spaniel.chunking import Chunk
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.request import Request
 
 SCHEME = "spaniel://chunk/"
-MOST = 1_000  # pages, each in one size of chunks
+MAX_PAGES = 1_000  # each in one chunk size; far more than a session lists
 
-Cut = tuple[str, int]  # a document, and how many chunks: one page cut to two sizes is two of these
-
-
-class Stored(Protocol):
-    """The page cache, as far as it is needed here."""
-
-    async def stored(self, request: Request) -> Answer | None: ...
+Cut = tuple[str, int]  # a document's id and its number of chunks: a page cut to two sizes has two
 
 
 def uri_of(chunk: Chunk) -> str:
@@ -29,7 +23,7 @@ def uri_of(chunk: Chunk) -> str:
 
 
 class IndexedChunk(NamedTuple):
-    """One chunk, and the page that it came from."""
+    """A chunk and its page."""
 
     chunk: Chunk
     number: int
@@ -44,10 +38,11 @@ class IndexedChunk(NamedTuple):
 
 
 class ChunkIndex:
-    """Knows by which request each page is found again; the oldest are forgotten."""
+    """Maps each page to the request that finds it in the cache; the oldest are dropped."""
 
-    def __init__(self, cache: Stored) -> None:
-        self._cache = cache
+    def __init__(self, stored: Callable[[Request], Awaitable[Answer | None]]) -> None:
+        """`stored` returns what the cache has for a request."""
+        self._stored = stored
         self._requests: OrderedDict[Cut, Request] = OrderedDict()
 
     def add(self, request: Request, answer: Answer) -> None:
@@ -56,7 +51,7 @@ class ChunkIndex:
         cut = answer.chunks[0].document, len(answer.chunks)
         self._requests[cut] = request._replace(no_cache=False)
         self._requests.move_to_end(cut)
-        if len(self._requests) > MOST:
+        if len(self._requests) > MAX_PAGES:
             self._requests.popitem(last=False)
 
     async def get(self, uri: str) -> IndexedChunk | None:
@@ -68,7 +63,7 @@ class ChunkIndex:
         return None
 
     async def page(self, first: int, count: int) -> list[IndexedChunk]:
-        """So many of all chunks, pages in the order in which they came; only those whose page is still there."""
+        """`count` chunks from number `first` on, in order of fetching; pages that left the cache are skipped."""
         found: list[IndexedChunk] = []
         for cut in self._listed():
             if first < cut[1] and count > 0:
@@ -81,14 +76,14 @@ class ChunkIndex:
         return sum(length for _, length in self._listed())
 
     def _listed(self) -> Iterator[Cut]:
-        """Of a page in two sizes the last: their ids may be the same."""
+        """Only the last size of each page: two sizes may share chunk ids."""
         last = dict(tuple(self._requests))
         return (cut for cut in tuple(self._requests) if last[cut[0]] == cut[1])
 
     async def _chunks(self, cut: Cut) -> list[IndexedChunk]:
-        """The chunks of a page; none if it is gone from the cache, or has changed there."""
+        """The chunks of a page; none if it is no longer cached, or has changed."""
         request = self._requests.get(cut)
-        answer = await self._cache.stored(request) if request else None
+        answer = await self._stored(request) if request else None
         if answer is None or not answer.chunks or (answer.chunks[0].document, len(answer.chunks)) != cut:
             return []
         return [

@@ -1,4 +1,4 @@
-"""A `Spaniel` that opens on its first fetch: a host that only lists tools does not wait for what fetching loads."""
+"""A `Spaniel` that opens on its first fetch, so that listing the tools does not load what fetching needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages on a byte stream, one a line, each of bounded length: of a longer one only its two ends are kept."""
+"""Splits a byte stream into lines of bounded length; of a longer line only both ends are kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST = 4 << 20  # bytes of a message; a call with the longest URL there may be has some ten thousand
-EDGE = 4096
+LONGEST = 4 << 20  # bytes of a message; a call with the longest allowed URL takes about 10,000
+EDGE = 4096  # bytes kept of each end; enough for `jsonrpc`, `method` and `id`
 
 _MEMBER = rb'\s*"(?:jsonrpc|method|id)"\s*:\s*(?:"(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*'
 _FIRST = re.compile(rb"\s*\{((?:%b,)*)" % _MEMBER)
@@ -17,14 +17,14 @@ _LAST = re.compile(rb"((?:,%b)*)\}\s*\Z" % _MEMBER)
 
 
 class TooLong(NamedTuple):
-    """A message that was not kept: how it began, how it ended, how long it was."""
+    """A message over the limit: its first and last bytes, and its size."""
 
     head: bytes
     tail: bytes
     size: int
 
     def members(self) -> dict[str, object]:
-        """What stands at its two ends: `jsonrpc`, `method`, `id`; those inside its params cannot be among them."""
+        """`jsonrpc`, `method` and `id` as far as they are at the ends; members of `params` are never matched."""
         import json
 
         first, last = _FIRST.match(self.head), _LAST.search(self.tail)
@@ -36,7 +36,7 @@ class TooLong(NamedTuple):
 
 
 class Lines:
-    """Takes bytes as they come, gives whole lines."""
+    """Takes bytes in any pieces, yields complete lines."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -53,7 +53,7 @@ class Lines:
         self._add(data[start:])
 
     def rest(self) -> Iterator[bytes | TooLong]:
-        """What came after the last line's end."""
+        """The last line, if it has no line end."""
         if self._size:
             yield self._take()
 
@@ -64,7 +64,7 @@ class Lines:
             return
         if not self._tail:
             self._tail = bytes(self._line[-EDGE:])
-            self._line += piece[:EDGE]  # the head may be short of it yet
+            self._line += piece[:EDGE]  # the head may still be shorter than EDGE
             del self._line[EDGE:]
         self._tail = (self._tail + piece)[-EDGE:]
 

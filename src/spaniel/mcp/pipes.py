@@ -1,6 +1,6 @@
-"""Standard input and output as the protocol's transport: bounded messages, and it ends when it is told to.
+"""Standard input and output as the transport: messages are bounded, and cancelling ends it at once.
 
-The SDK's own would hold a message of any length, and wait for one more line before it lets go (docs/adr/0051).
+The SDK's own transport buffers a message of any length, and on cancelling waits for one more line (docs/adr/0051).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.lowlevel import Server
 
-PIECE = 1 << 16  # bytes; what a pipe holds
+PIECE = 1 << 16  # bytes; the capacity of a pipe on Linux
 
 
 @contextmanager
 def claimed() -> Iterator[tuple[int, int]]:
-    """Standard input and output for the protocol alone: what anything else prints goes to standard error."""
+    """Reserve standard input and output for the protocol; other output goes to standard error."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -44,7 +44,7 @@ def claimed() -> Iterator[tuple[int, int]]:
     finally:
         sys.stdout.flush()
         os.dup2(sink, 1)
-        os.dup2(source, 0)  # both duplicates stay open: a thread may still wait on one
+        os.dup2(source, 0)  # the duplicates stay open: a thread may still be reading
 
 
 async def serve_pipes(server: Server[Any], source: int, sink: int) -> None:
@@ -78,12 +78,12 @@ async def _read(
 def _parsed(line: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace")))
-    except ValueError as error:  # the server's to ignore
+    except ValueError as error:  # the server ignores it
         return error
 
 
 async def _refuse(line: TooLong, outgoing: MemoryObjectSendStream[SessionMessage]) -> None:
-    """Answer a message that was too long to be kept, if it was a request."""
+    """Answer a message over the limit, if it was a request."""
     members = line.members()
     number = members.get("id")
     if not isinstance(number, int | str):

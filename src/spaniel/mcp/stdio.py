@@ -1,4 +1,4 @@
-"""`spaniel mcp`: serves one client on standard input and output until it goes."""
+"""`spaniel mcp`: serves one client on standard input and output until it disconnects."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from spaniel.mcp.lazy_client import LazyClient
 from spaniel.mcp.pipes import claimed, serve_pipes
 from spaniel.mcp.server import Handlers, build
+from spaniel.tool.framework import ToolSession
+from spaniel.tool.registry import build_registry
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -22,15 +24,15 @@ log = logging.getLogger("spaniel.mcp")
 
 
 def serve(settings: Settings, profile: str | None = None, *, plain_schemas: bool = False) -> int:
-    """The exit code: 0 when the client has closed its end, or SIGTERM has come."""
-    sdk = logging.getLogger("mcp")  # what it has to say goes where ours does
+    """The exit code: 0 after the client closed its end, or after SIGTERM."""
+    sdk = logging.getLogger("mcp")  # its log goes where ours does
     sdk.handlers[:] = logging.getLogger("spaniel").handlers
     sdk.propagate = False
     signals = Signals()
     try:
         asyncio.run(_serve(settings, profile, plain_schemas, signals))
     except asyncio.CancelledError:
-        log.info("asked to end")
+        log.info("stopped by a signal")
     return signals.code
 
 
@@ -42,32 +44,33 @@ async def _serve(settings: Settings, profile: str | None, plain_schemas: bool, s
     client = LazyClient(settings, profile)
     display = None
     if settings.protection_off or profile is not None:
-        # The guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26); and so does a profile that is none.
+        # The guard's warnings and errors (FR-WF-05b, D2-26), and those of a bad profile, come before serving starts.
         opened = await client.open()
         display = None if opened.profile.is_srd else settings.browser.display
-    server = build(Handlers(client, tool, settings.mcp, plain_schemas=plain_schemas, display=display))
+    session = ToolSession(display=display, max_screenshot_height=settings.mcp.max_screenshot_height)
+    server = build(Handlers(client, build_registry(client, tool, session), settings.mcp, plain_schemas=plain_schemas))
     try:
         with claimed() as (source, sink):
             await serve_pipes(server, source, sink)
     except* BrokenPipeError:
-        log.info("the client has gone")
+        log.info("the client disconnected")
     finally:
         await client.close()
 
 
 class Signals:
-    """The first signal that asks the process to end cancels what is under way, so that what is open is closed.
+    """The first signal cancels the running task, so that everything is closed properly.
 
-    Handlers stay until the process ends: an exception out of the interpreter's own would show as a traceback.
+    The handlers stay until the process exits: the interpreter's own handler could print a traceback.
     """
 
     def __init__(self) -> None:
-        self._asked_by = 0
+        self._received = 0
 
     @property
     def code(self) -> int:
-        """What a shell shows for a program that the signal ended; SIGTERM is how hosts end a server."""
-        return 128 + self._asked_by if self._asked_by not in (0, signal.SIGTERM) else 0
+        """128 + the signal as in a shell; 0 for SIGTERM, with which hosts stop a server."""
+        return 128 + self._received if self._received not in (0, signal.SIGTERM) else 0
 
     def cancel_this_task(self) -> None:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
@@ -75,15 +78,15 @@ class Signals:
             return
 
         def end(number: int, _frame: FrameType | None = None) -> None:
-            if self._asked_by or loop.is_closed():  # a second, or one that comes at the end
+            if self._received or loop.is_closed():  # a second signal, or one during exit
                 if number == signal.SIGINT:
                     os._exit(128 + number)
                 return
-            self._asked_by = number
+            self._received = number
             loop.call_soon_threadsafe(task.cancel)
 
         if sys.platform != "win32" and signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:
-            loop.add_signal_handler(signal.SIGTERM, end, signal.SIGTERM)  # and any signal now wakes the loop
+            loop.add_signal_handler(signal.SIGTERM, end, signal.SIGTERM)  # from now on any signal wakes the loop
         for number in (signal.SIGINT, getattr(signal, "SIGHUP", None)):
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, end)

@@ -1,1 +1,1 @@
-"""The one reader of URL lists: text, tables, JSON, YAML, Parquet, sitemaps, feeds, bookmarks; in flat memory."""
+"""Reads URL lists: text, tables, JSON, YAML, Parquet, sitemaps, feeds, bookmarks. Memory use is constant."""

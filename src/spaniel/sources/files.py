@@ -1,4 +1,4 @@
-"""Local sources: files, patterns for files, standard input; read by their kind."""
+"""Local sources: files, glob patterns, standard input. The kind of a file selects its reader."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_text(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield one URL per line. Blank lines and lines that start with `#` are skipped."""
     for number, line in numbered_lines(stream, LONGEST_LINE, report):
         try:
             text = line.decode().strip()
@@ -36,7 +37,7 @@ def read_text(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterat
 
 
 def read_bookmarks(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
-    """The web pages in a file of bookmarks (Netscape format). Other schemes (javascript:, place:) are passed over."""
+    """Yield the web pages of a bookmark file (Netscape format). Other schemes (javascript:, place:) are skipped."""
     from turbohtml import parse
 
     raw = stream.read(LARGEST_VALUE + 1)
@@ -49,13 +50,13 @@ def read_bookmarks(stream: BinaryIO, _options: ListOptions, report: Report) -> I
             yield SourceRow(url, {"title": title} if title else {}, len(url) + len(title), f"bookmark {number}")
 
 
-WHOLE = 16 << 20  # bytes up to which every one counts
-ENDS = 1 << 20  # of a longer file: at its start and at its end
-PIECE = 1 << 18
+WHOLE = 16 << 20  # bytes: up to this size the whole file is hashed (chosen; some 10 ms)
+ENDS = 1 << 20  # bytes hashed at the start and at the end of a larger file
+PIECE = 1 << 18  # bytes per read
 
 
 class Fingerprint(NamedTuple):
-    """Of a file. `digest` is of all its bytes, or, where `whole` is False, of its start and end."""
+    """Identifies the content of a file. `digest` covers all bytes, or, if `whole` is False, only its start and end."""
 
     size: int
     mtime_ns: int
@@ -63,18 +64,18 @@ class Fingerprint(NamedTuple):
     whole: bool
 
     def difference(self, now: Fingerprint) -> str | None:
-        """Why it is not the same file's content any more, in words; None if it is. A mere `touch` changes nothing."""
+        """Say how the content changed; None if it is the same. A `touch` is not a change."""
         if now.size != self.size:
             return f"it had {self.size} bytes and has {now.size} now"
         if now.digest != self.digest:
             return "its content has changed"
         if not self.whole and now.mtime_ns != self.mtime_ns:
-            return "it was written to since"  # what is between its ends was not looked at
+            return "it was written to since"  # the middle is not hashed, so the date decides
         return None
 
 
 def fingerprint(path: str) -> Fingerprint | None:
-    """None for what cannot be read twice: a pipe, standard input. Whatever fails is an `OSError`."""
+    """Return the fingerprint of a regular file; None for a pipe, which cannot be read twice. May raise `OSError`."""
     with open(path, "rb", opener=_without_waiting) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -91,7 +92,7 @@ def fingerprint(path: str) -> Fingerprint | None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """A pipe that nobody writes to would otherwise be waited for."""
+    """Open without blocking: opening a pipe that has no writer would wait for one."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -107,19 +108,19 @@ READERS: dict[FileKind, Reader] = {  # Parquet is read from a file that can seek
     FileKind.FEED: read_xml,
     FileKind.BOOKMARKS: read_bookmarks,
 }
-BUFFER = 1 << 18  # bytes: three times faster through a line of gigabytes than the usual 8 KB
+BUFFER = 1 << 18  # bytes; measured: a line of gigabytes is skipped three times faster than with 8 KB
 
 
 class StreamInfo(NamedTuple):
-    """What is known of a stream before it is read."""
+    """What is known about a stream before it is read."""
 
     place: str  # for messages
-    name: str  # whose ending may tell its kind
+    name: str  # its extension may give the kind
     content_type: str = ""
 
 
 def local_files(source: str) -> list[str]:
-    """The files that a source means, in the order of their names; `bad_args` where there is none."""
+    """Return the files that a source names, sorted by name. Raises `bad_args` if there are none."""
     if source == STANDARD_INPUT or os.path.lexists(source):
         found = [source]
     else:
@@ -138,7 +139,7 @@ def local_files(source: str) -> list[str]:
 
 
 def read_file(path: str, options: ListOptions, problems: Problems) -> Iterator[SourceRow | ChildSitemap]:
-    """The rows of a file, which is open while they are read."""
+    """Yield the rows of a file. The file stays open until the iterator ends."""
     with _opened(path) as stream:
         about = StreamInfo("standard input", "") if path == STANDARD_INPUT else StreamInfo(path, path)
         yield from read_stream(stream, about, options, problems)
@@ -150,7 +151,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     if not own and sys.stdin is None:  # closed by the parent process
         raise SpanielError(Code.BAD_ARGS, field=path, reason="there is no standard input to read")
     try:
-        # Of standard input a reader of its own: at the end of the process Python would wait for the other's lock
+        # A second reader of standard input: at exit Python would wait for the lock of `sys.stdin`
         file = open(path if own else sys.stdin.fileno(), "rb", BUFFER, closefd=own)  # noqa: SIM115
     except OSError as error:
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror or error}") from None
@@ -161,7 +162,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 def read_stream(
     stream: BinaryIO, about: StreamInfo, options: ListOptions, problems: Problems
 ) -> Iterator[SourceRow | ChildSitemap]:
-    """The rows of a stream, whatever kind it is; if it breaks off, that is a problem and the end."""
+    """Yield the rows of a stream of any kind. A truncated stream is reported as a problem and ends the rows."""
     report = problems.at(about.place)
     given = kind_named(options.kind)
     if given in DOCUMENTS or given is FileKind.SITE:
@@ -184,14 +185,14 @@ def read_stream(
 
 
 def _at(place: str, error: SpanielError) -> SpanielError:
-    """Of several sources, the one without the column is named."""
+    """Add the name of the source to an error about `--column`: there may be several sources."""
     if error.code != Code.BAD_ARGS or error.details.get("field") != "--column":
         return error
     return SpanielError(Code.BAD_ARGS, field=place, reason=f"--column: {error.details.get('reason')}")
 
 
 def _report_unused(kind: FileKind | None, options: ListOptions, report: Report) -> None:
-    """Of several sources one may be a table and the other not; but an option without effect is reported."""
+    """Report options that have no effect on this kind. Not an error: another source may be of another kind."""
     if options.column is not None and kind in (FileKind.TEXT, FileKind.JSON, FileKind.JSONL, FileKind.YAML):
         more = "; --kind csv reads it as a table" if kind == FileKind.TEXT else "; --field names a field"
         report("", f"is read as {kind}, where --column means nothing{more}", lost=False)

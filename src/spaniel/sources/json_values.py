@@ -1,7 +1,7 @@
-"""JSON and YAML: records whose URL is at a field or a path of fields, and their other fields.
+"""JSON, JSON lines and YAML: records with a URL at a field or a path of fields, and their other fields.
 
-JSON lines are read line by line, and a bad line costs no other. A JSON file may be one record, a list of records or
-records one after another; each is held in memory alone.
+JSON lines are read line by line; a bad line does not affect the others. A JSON file may be one record, a list of
+records or concatenated records; only one record at a time is in memory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from spaniel.sources.rows import ListOptions, Report
 
-LONGEST = 4 << 20  # bytes of a line: whole texts may be next to the URL
-DEEPEST = 64  # objects and lists within one another; what writes them out again is recursive
+LONGEST = 4 << 20  # bytes of a line (chosen: records may contain whole texts)
+DEEPEST = 64  # levels of nesting (chosen): writers of records are recursive
 
 
 def read_jsonl(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield the URLs of JSON lines."""
     for number, line in numbered_lines(stream, LONGEST, report):
         if line.isspace():
             continue
@@ -39,6 +40,7 @@ def read_jsonl(stream: BinaryIO, options: ListOptions, report: Report) -> Iterat
 
 
 def read_json(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield the URLs of a JSON file: one record, a list of records, or concatenated records."""
     values = _Values(stream)
     try:
         for place, value, size in values:
@@ -48,6 +50,7 @@ def read_json(stream: BinaryIO, options: ListOptions, report: Report) -> Iterato
 
 
 def read_yaml(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield the URLs of the documents of a YAML file."""
     from spaniel.registry.outline import values
     from spaniel.registry.yaml_text import Position
 
@@ -79,7 +82,7 @@ def _value(line: bytes) -> object:
 
 
 def _is_deep(value: object) -> bool:
-    """Level by level: recursion would fail on what this looks for."""
+    """Whether a value has more than `DEEPEST` levels. Iterative: recursion would fail on exactly those values."""
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [part for whole in level for part in _parts(whole)]
@@ -93,7 +96,7 @@ def _parts(value: object) -> list[object]:
 
 
 def _rows(value: object, options: ListOptions, place: int | str, report: Report, size: int) -> Iterator[SourceRow]:
-    """The URLs of a record: one, or one for each field that was asked for."""
+    """Yield the URLs of a record: one, or one for each field in the options."""
     if isinstance(value, str) and (options.whole_records or not options.fields):
         yield SourceRow(value, {}, size, place)
         return
@@ -109,12 +112,16 @@ def _rows(value: object, options: ListOptions, place: int | str, report: Report,
 
 
 def _entry(place: str) -> str:
-    """`[0]` as people count."""
+    """Return `[0]` as `entry 1`."""
     return f"entry {int(place[1:-1]) + 1}" if place.startswith("[") else place
 
 
 def urls_of(value: object, fields: tuple[str, ...] = ()) -> list[tuple[str, dict[str, object]]]:
-    """The URLs of a record, each with the other fields. Raises `ValueError` with the reason where there is none."""
+    """Return the URLs of a record, each with the other fields. Raises `ValueError` with the reason if it has none.
+
+    >>> urls_of({"page": {"url": "https://a.example/"}, "n": 1}, ("page.url",))
+    [('https://a.example/', {'page': {}, 'n': 1})]
+    """
     if not isinstance(value, dict):
         raise ValueError("is not a JSON object")  # noqa: TRY004  bad input, not a bad call
     names = fields or tuple([name for name in URL_NAMES if name in value][:1])
@@ -130,7 +137,7 @@ def urls_of(value: object, fields: tuple[str, ...] = ()) -> list[tuple[str, dict
 
 
 def _taken(value: dict[str, object], field: str) -> list[object]:
-    """What is at a field, taken out of the record: by its name, by a path like `page.url`, else at any depth."""
+    """Remove the values of a field from the record: by its name, by a path like `page.url`, else at any depth."""
     if field in value:
         return _flat(value.pop(field))
     *inner, last = field.split(".")
@@ -148,7 +155,7 @@ def _flat(value: object) -> list[object]:
 
 
 def _holders(value: object, field: str) -> list[dict[str, object]]:
-    """The objects at any depth that have this field, in their order."""
+    """Return the objects at any depth that have this field, in order."""
     found: list[dict[str, object]] = []
     waiting: list[object] = [value]
     while waiting:
@@ -168,7 +175,7 @@ _BLANKS = " \t\r\n"
 
 
 class _Values:
-    """The values of a JSON file with their places and sizes: the elements of a list, or those one after another."""
+    """Iterates over the values of a JSON file with their places and sizes: a list's elements or concatenated values."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -188,11 +195,11 @@ class _Values:
             return
         self._at += 1
         number = 0
-        while (sign := self._next()) != "]":
-            if number and sign == ",":
+        while (char := self._next()) != "]":
+            if number and char == ",":
                 self._at += 1
                 self._next()
-            elif number or not sign:
+            elif number or not char:
                 raise json.JSONDecodeError("Expecting ',' or ']'", self._text, self._at)
             value, size = self._value()
             yield f"[{number}]", value, size
@@ -206,7 +213,7 @@ class _Values:
         return self._line + self._text.count("\n", 0, at)
 
     def _next(self) -> str:
-        """The next character that is not blank; "" at the end."""
+        """Return the next character that is not blank; "" at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _BLANKS:
@@ -230,7 +237,7 @@ class _Values:
                     return value, size
 
     def _fill(self, size: int) -> bool:
-        """Read more; each time as much as there is, so that reading it again stays linear."""
+        """Read more. `size` grows with the text, so that decoding the start again stays linear overall."""
         if self._ended:
             return False
         self._line += self._text.count("\n", 0, self._at)

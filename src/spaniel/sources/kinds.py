@@ -1,4 +1,4 @@
-"""The kind of a file: one table for URL lists and documents, by option, content, name and content type."""
+"""Recognizes the kind of a file, URL list or document, by option, content, name and content type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spaniel.sources.rows import URL_NAMES
 
 
 class FileKind(StrEnum):
-    """What `--kind` takes."""
+    """The values of `--kind`."""
 
     TEXT = "text"
     CSV = "csv"
@@ -25,7 +25,7 @@ class FileKind(StrEnum):
     FEED = "feed"
     BOOKMARKS = "bookmarks"
     SITE = "site"
-    # Documents, whose links `spaniel check` finds wherever they are
+    # Documents: `spaniel check` extracts their links
     MARKDOWN = "markdown"
     MDX = "mdx"
     HTML = "html"
@@ -64,8 +64,8 @@ DOCUMENTS = frozenset({FileKind.MARKDOWN, FileKind.MDX, FileKind.HTML, FileKind.
 LISTS = tuple(kind for kind in FileKind if kind not in DOCUMENTS)
 ALIASES = {"xml": FileKind.SITEMAP}
 PACKED = (".gz", ".gzip", ".zst", ".zstd")
-HEAD = 4096  # bytes by which a kind is recognized
-# What holds no text, by its first bytes; nor does anything else with many control characters.
+HEAD = 4096  # bytes that are used to recognize a kind
+# Binary formats by their first bytes. Other data with many control characters is binary, too.
 BINARY = (
     (b"%PDF-", "a PDF"), (b"PK\x03\x04", "a ZIP archive or an office document"), (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"), (b"GIF8", "an image"),
@@ -78,7 +78,7 @@ URL = re.compile(r"(?:https?://\S|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?#]|$))", 
 _BY_EXTENSION = {extension: kind for kind, row in KINDS.items() for extension in row.extensions.split()}
 _BY_CONTENT_TYPE = {name: kind for kind, row in KINDS.items() for name in row.content_types.split()}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_MOST_CONTROL = 0.05  # of the bytes of a text: a stray one is a mistake in the text
+_MOST_CONTROL = 0.05  # of the bytes (chosen): a few control characters are mistakes in a text
 _ROOT = re.compile(
     rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*|<![^>]*>\s*)*<(?:\w+:)?(urlset|sitemapindex|rss|feed|RDF)\b",
     re.IGNORECASE | re.DOTALL,
@@ -92,7 +92,7 @@ _HINTS = {
 
 
 def kind_named(name: str | None, field: str = "--kind") -> FileKind | None:
-    """The kind with this name; `bad_args` if there is none."""
+    """Return the kind with this name; None for no name. Raises `bad_args` for an unknown one."""
     if not name:
         return None
     try:
@@ -103,7 +103,11 @@ def kind_named(name: str | None, field: str = "--kind") -> FileKind | None:
 
 
 def kind_by_name(name: str) -> FileKind | None:
-    """By the extension; that of a compression is removed first."""
+    """Return the kind by the extension, after that of a compression.
+
+    >>> kind_by_name("links.csv.gz")
+    <FileKind.CSV: 'csv'>
+    """
     stem, extension = os.path.splitext(name.lower())
     if extension in PACKED:
         extension = os.path.splitext(stem)[1]
@@ -111,7 +115,7 @@ def kind_by_name(name: str) -> FileKind | None:
 
 
 def kind_by_content(head: bytes) -> FileKind | None:
-    """The kind that the first bytes prove, whatever the name is. `head` is UTF-8."""
+    """Return the kind that the first bytes prove, regardless of the name. `head` is UTF-8."""
     if head.startswith(b"PAR1"):
         return FileKind.PARQUET
     if _BOOKMARKS.match(head):
@@ -124,7 +128,11 @@ def kind_by_content(head: bytes) -> FileKind | None:
 
 
 def binary_kind(head: bytes, *, by_name_only: bool = False) -> str:
-    """What a file is that holds no text; "" for one that does. `head` is not decoded yet."""
+    """Describe a file that is not text; "" for text. `head` is not decoded yet.
+
+    >>> binary_kind(b"%PDF-1.7")
+    'a PDF'
+    """
     for magic, kind in BINARY:
         if head.startswith(magic):
             return kind
@@ -135,7 +143,7 @@ def binary_kind(head: bytes, *, by_name_only: bool = False) -> str:
 
 
 def wide(head: bytes) -> str:
-    """UTF-16 without its mark: every other byte of what is mostly ASCII is 0."""
+    """Return the encoding of UTF-16 without a byte order mark: every other byte of mostly ASCII text is 0."""
     even, odd = head[:64:2], head[1:64:2]
     if len(odd) > 3 and not any(odd) and all(even):
         return "utf-16-le"
@@ -143,7 +151,7 @@ def wide(head: bytes) -> str:
 
 
 def list_kind(name: str, content_type: str, head: bytes, place: str = "") -> FileKind:
-    """The kind of a URL list. `head` is UTF-8. A document, and what is not text, is `bad_args` at `place`."""
+    """Return the kind of a URL list. `head` is UTF-8. Raises `bad_args` at `place` for documents and binary data."""
     recognized = kind_by_content(head)
     if recognized is FileKind.HTML:
         raise SpanielError(Code.BAD_ARGS, field=place or name, reason=_HINTS[FileKind.HTML])
@@ -164,7 +172,7 @@ def list_kind(name: str, content_type: str, head: bytes, place: str = "") -> Fil
 
 
 def _json_kind(head: bytes, named: FileKind | None) -> FileKind:
-    """One value over many lines, a list, or one value on each line."""
+    """Distinguish JSON (one value or a list) from JSON lines (one value per line)."""
     text = head.lstrip()
     if text.startswith(b"["):
         return FileKind.JSON
@@ -177,7 +185,7 @@ def _json_kind(head: bytes, named: FileKind | None) -> FileKind:
 
 
 def text_kind(head: bytes) -> FileKind:
-    """Of text that no name describes: a table if its first line is a header or has a URL behind another cell."""
+    """Return the kind of text without a known name: a table if its first line is a header or has a URL after a cell."""
     text = head.lstrip()
     if text.startswith((b"<?xml", b"<!--")):
         return FileKind.SITEMAP
@@ -198,7 +206,11 @@ def text_kind(head: bytes) -> FileKind:
 
 
 def is_url_list(text: str) -> bool:
-    """Whether text is a list with one URL per line rather than prose: the first line is one, and most others are."""
+    """Whether text is a list with one URL per line rather than prose: the first line and most others are URLs.
+
+    >>> is_url_list("https://a.example/\\nexample.com/x"), is_url_list("See https://a.example/ for more.")
+    (True, False)
+    """
     lines = [line.strip() for line in text[:HEAD].splitlines()[: None if len(text) <= HEAD else -1]]
     lines = [line for line in lines if line and not line.startswith("#")]
     urls = sum(1 for line in lines if URL.match(line) and not re.search(r"\s", line))

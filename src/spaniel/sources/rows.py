@@ -1,4 +1,4 @@
-"""What a source consists of: rows with a URL and the values next to it; and the problems found in it."""
+"""Types of a source: rows with a URL and the values next to it, reading options, and problems."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-LONGEST_LINE = 1 << 16  # bytes; no URL is that long
-LARGEST_VALUE = 64 << 20  # bytes of one JSON value, YAML file or bookmark file, which are held in memory
-MOST_SHOWN = 20  # problems whose text is kept; the others are counted
+LONGEST_LINE = 1 << 16  # bytes (chosen): far longer than any usable URL
+LARGEST_VALUE = 64 << 20  # bytes of a JSON value, YAML file or bookmark file (chosen): they are read into memory
+MOST_SHOWN = 20  # problems whose text is stored; the others are only counted
 URL_NAMES = (
     "url", "uri", "link", "href", "loc", "address", "website", "page", "source_url", "final_url", "web_url",
     "fuente_url",
@@ -20,14 +20,14 @@ URL_NAMES = (
 
 
 class SourceItem(NamedTuple):
-    """One URL of the input. `ordinal` counts from 0 over all sources, in an order that is the same every time."""
+    """One URL of the input. `ordinal` counts from 0 over all sources, in a reproducible order."""
 
     ordinal: int
-    raw_url: str  # as it is written in the source, not validated yet
-    columns: dict[str, object]  # the values next to it, as JSON can represent them
-    source: str = ""  # the file or address it was read from
+    raw_url: str  # as written in the source, not validated
+    columns: dict[str, object]  # the values next to it, as JSON values
+    source: str = ""  # file name or URL of the list
     place: int | str = ""  # a line number, or a name such as "entry 3"
-    record: object = None  # of data, if `ListOptions.whole_records` asks for it: then there is no `raw_url`
+    record: object = None  # the whole record with `ListOptions.whole_records`; `raw_url` is then empty
 
     @property
     def where(self) -> str:
@@ -35,39 +35,39 @@ class SourceItem(NamedTuple):
 
 
 class SourceRow(NamedTuple):
-    """A URL, as a reader finds it."""
+    """A URL as returned by a reader."""
 
     url: str
     columns: dict[str, object]
-    size: int = 0  # bytes it was read from, so that buffers can be bounded
+    size: int = 0  # bytes in the source; bounds the buffers
     place: int | str = ""
     record: object = None
 
 
 class ChildSitemap(NamedTuple):
-    """Another sitemap, named by a sitemap index."""
+    """A sitemap that is listed in a sitemap index."""
 
     url: str
     size: int = 0
 
 
 class NoUrlError(ValueError):
-    """A row or record has no URL that can be used; the message says why."""
+    """A row or record has no usable URL; the message says why."""
 
 
 class ListOptions(NamedTuple):
-    """How sources are read, where the user says so."""
+    """The user's options for reading sources."""
 
     kind: str | None = None  # a name of `kinds.KINDS`; None: by content, name and content type
-    column: str | None = None  # of CSV, TSV and Parquet: its name, or its number from 1 on
-    fields: tuple[str, ...] = ()  # of JSON and YAML: a name, or a path (`page.url`); of tables without `column` too
-    whole_records: bool = False  # data (tables, JSON, YAML) as records, whose links the caller finds
+    column: str | None = None  # CSV, TSV, Parquet: name, or number from 1
+    fields: tuple[str, ...] = ()  # JSON, YAML: names or paths (`page.url`); used for tables too if `column` is not set
+    whole_records: bool = False  # return data (tables, JSON, YAML) as records, in which the caller finds the links
 
 
 class Problems:
-    """What was wrong in the input: all of it counted, the first problems as text. Nothing here ends a run.
+    """Problems in the input: all are counted, the first `MOST_SHOWN` have their text stored. None ends a run.
 
-    `lost` counts the problems by which URLs were lost, or may have been: a run with such problems is incomplete.
+    `lost` counts problems by which URLs were, or may have been, lost: a run with such problems is incomplete.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Problems:
             self.first.append(f"{shown(place)}: {shown(what)}")
 
     def at(self, place: str) -> Report:
-        """For a reader, which knows line numbers but not the name of its source."""
+        """Return a function for a reader, which has line numbers but not the name of its source."""
 
         def report(where: str, what: str, *, lost: bool = True) -> None:
             self.note(f"{place}, {where}" if where else place, what, lost=lost)
@@ -92,7 +92,7 @@ class Problems:
 if TYPE_CHECKING:
 
     class Report(Protocol):
-        """Where in the source, what, and whether a URL was lost by it."""
+        """Takes the position in the source, the problem, and whether a URL was lost."""
 
         def __call__(self, where: str, what: str, *, lost: bool = True) -> None: ...
 

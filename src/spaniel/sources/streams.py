@@ -1,4 +1,4 @@
-"""Bytes of a source as UTF-8 lines: decompressed, recoded, a piece at a time; and rows handed on by a thread."""
+"""Streams of sources: decompression, conversion to UTF-8, lines; and reading rows in a thread."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from spaniel.sources.rows import Report
 
 PIECE = 1 << 16
-MOST_LAYERS = 2  # of compression: a server may compress once more what is compressed
+MOST_LAYERS = 2  # of compression: a server may compress a compressed file once more
 BROKEN: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16's, which it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before the one of UTF-16, which is its prefix
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -40,7 +40,7 @@ _MARKS = (
 
 
 def uncompressed(stream: BinaryIO) -> io.BufferedReader:
-    """What is inside gzip and Zstandard, by the first bytes and not by the name."""
+    """Decompress gzip and Zstandard, which are recognized by their first bytes and not by the name."""
     found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(_Borrowed(stream), PIECE)
     for _ in range(MOST_LAYERS):
         head = found.peek(4)[:4]
@@ -54,14 +54,14 @@ def uncompressed(stream: BinaryIO) -> io.BufferedReader:
 
 
 def as_utf8(stream: io.BufferedReader) -> io.BufferedReader:
-    """The same text in UTF-8, with line feeds. What needs no change is handed back as it is."""
+    """Return the text as UTF-8 with line feeds. A stream that needs no conversion is returned unchanged."""
     head = stream.peek(1024)
     encoding = _encoding(head)
     if encoding == "utf-8-sig":
         stream.read(3)
     elif encoding:
         return io.BufferedReader(_Recoded(stream, encoding), PIECE)
-    if b"\r" in head[:-1] and b"\n" not in head and not head.lstrip().startswith(b"<"):  # from an old Macintosh
+    if b"\r" in head[:-1] and b"\n" not in head and not head.lstrip().startswith(b"<"):  # classic Mac OS
         return io.BufferedReader(_Recoded(stream, "latin-1", returns=True), PIECE)
     return stream
 
@@ -74,7 +74,7 @@ def _encoding(head: bytes) -> str | None:
 
 
 class _Borrowed(io.RawIOBase):
-    """A stream of the caller, which stays open when its reader is closed."""
+    """The caller's stream, which stays open when its reader is closed."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -89,26 +89,26 @@ class _Borrowed(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """A stream read in one encoding and given out in UTF-8; with `returns`, its carriage returns as line feeds."""
+    """Converts a stream to UTF-8; with `returns`, only replaces carriage returns by line feeds."""
 
     def __init__(self, stream: BinaryIO, encoding: str, *, returns: bool = False) -> None:
         self._stream = stream
         self._returns = returns
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._held = memoryview(b"")
+        self._buffer = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        while not self._held:
+        while not self._buffer:
             piece = self._stream.read(PIECE)
-            self._held = memoryview(self._recoded(piece))
-            if not piece and not self._held:
+            self._buffer = memoryview(self._recoded(piece))
+            if not piece and not self._buffer:
                 return 0
-        size = min(len(buffer), len(self._held))
-        buffer[:size] = self._held[:size]
-        self._held = self._held[size:]
+        size = min(len(buffer), len(self._buffer))
+        buffer[:size] = self._buffer[:size]
+        self._buffer = self._buffer[size:]
         return size
 
     def _recoded(self, piece: bytes) -> bytes:
@@ -118,7 +118,7 @@ class _Recoded(io.RawIOBase):
 
 
 def numbered_lines(stream: BinaryIO, longest: int, report: Report) -> Iterator[tuple[int, bytes]]:
-    """Each line with its number, its end included. One with more than `longest` bytes is skipped and reported."""
+    """Yield each line with its number and its line end. Lines of more than `longest` bytes are skipped and reported."""
     number = 0
     read = stream.readline
     while line := read(longest):
@@ -130,7 +130,7 @@ def numbered_lines(stream: BinaryIO, longest: int, report: Report) -> Iterator[t
 
 
 def _skip_line(stream: BinaryIO) -> bool:
-    """Go to the end of a line; whether anything was left of it."""
+    """Skip to the end of a line; return whether there was more of it than the line end."""
     left = False
     while rest := stream.readline(PIECE):
         left = left or rest not in (b"\n", b"\r\n")
@@ -140,7 +140,7 @@ def _skip_line(stream: BinaryIO) -> bool:
 
 
 def decoded(line: bytes) -> str:
-    """UTF-8, as nearly all lists are; else what old Windows programs write, in which every byte is a character."""
+    """Decode UTF-8, else Windows-1252, else Latin-1, which accepts every byte."""
     try:
         return line.decode()
     except UnicodeDecodeError:
@@ -157,14 +157,14 @@ class Sized(Protocol):
 
 T = TypeVar("T", bound=Sized)
 MOST_ROWS = 1024  # rows that a thread reads ahead
-MOST_BYTES = 4 << 20  # of what they were read from
-LINGER = 0.005  # seconds that the first row waits for others: a switch of threads costs more than a row
+MOST_BYTES = 4 << 20  # bytes of source that a thread reads ahead
+LINGER = 0.005  # seconds that the first row waits for others (chosen): a thread switch costs more than a row
 
 
 async def read_in_thread(rows: Iterator[T]) -> AsyncIterator[list[T]]:
-    """The same rows in lists, soon after they are read: a silent pipe blocks neither the event loop nor Ctrl-C.
+    """Read rows in a thread and yield them in lists: a silent pipe blocks neither the event loop nor Ctrl-C.
 
-    The thread is a daemon: at the end of the process nothing waits for it, unlike those of `asyncio.to_thread`.
+    The thread is a daemon: unlike the threads of `asyncio.to_thread`, it does not delay the end of the process.
     """
     handover = _Handover[T](asyncio.get_running_loop())
     threading.Thread(target=handover.read, args=(rows,), name="source", daemon=True).start()
@@ -180,9 +180,9 @@ async def read_in_thread(rows: Iterator[T]) -> AsyncIterator[list[T]]:
 class _Handover(Generic[T]):
     """A bounded buffer between the thread that reads and the event loop.
 
-    When it is full, the thread waits until the loop asks for more: they would only compete for the interpreter.
-    Nothing here is locked, for each row would pay for it: rows go through a deque, whose ends are thread-safe, and
-    each flag is set before what it announces is looked at. A wake-up too many gives an empty list.
+    When it is full, the thread waits until the loop wants more; otherwise both would compete for the interpreter.
+    There is no lock, because it would cost time for each row: rows pass through a deque, whose ends are thread-safe,
+    and each flag is set before the state it announces is read. A superfluous wake-up gives an empty list.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -190,7 +190,7 @@ class _Handover(Generic[T]):
         self._some, self._full = asyncio.Event(), asyncio.Event()
         self._asked = threading.Event()  # the loop wants more
         self._rows: deque[T] = deque()
-        self._size = 0  # too large at times, if both sides write it at once
+        self._size = 0  # may be too large if both threads write it at the same time
         self._is_announced = self._finished = self._abandoned = False
         self._failure: Exception | None = None
         self.ended = False
@@ -211,7 +211,7 @@ class _Handover(Generic[T]):
                         self._asked.wait()
                 if self._abandoned:
                     return
-        except Exception as error:  # noqa: BLE001  it is raised where the rows are taken
+        except Exception as error:  # noqa: BLE001  raised again in take()
             self._failure = error
         self._finished = True
         self._wake(self._some, self._full)

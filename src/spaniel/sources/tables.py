@@ -1,7 +1,7 @@
-"""Tables: which columns hold URLs and what the others are called; CSV and TSV read row by row.
+"""CSV, TSV and Parquet: finds the columns with URLs and reads row by row.
 
-Python's reader collects a row for as long as a quote stays open, which may be for ever. So it only gets groups of
-lines that are bounded: a line, and as many more as it takes to close every quote.
+Python's CSV reader collects lines as long as a quote is open, which may be the rest of the file. So it only gets
+bounded groups of lines: a line, and as many more as it takes to close every quote.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from spaniel.sources.rows import ListOptions, Report
 
 
-LONGEST_ROW = 1 << 20  # bytes; Python's own limit of a field is 128 KB
+LONGEST_ROW = 1 << 20  # bytes (chosen); Python's own limit for a field is 128 KB
 SEPARATORS = ",;\t|"
 
 
 class TableFormat(NamedTuple):
-    """Which columns hold URLs, and what the columns are called."""
+    """The names of the columns and the places of those with URLs."""
 
     names: list[str]
     urls: list[int]
@@ -36,7 +36,7 @@ class TableFormat(NamedTuple):
 
 
 def lay_out(first: list[str], options: ListOptions) -> TableFormat:
-    """What the first row says of a table: it is a header if it names the column, or has no URL where one should be."""
+    """Derive the format from the first row: a header if it names the URL column, or has no URL in that column."""
     names = [cell.strip() for cell in first]
     if places := named_columns(names, options):
         return TableFormat(unique_names(names), places, True)
@@ -54,7 +54,7 @@ def lay_out(first: list[str], options: ListOptions) -> TableFormat:
 
 
 def find_column(names: list[str], options: ListOptions) -> int:
-    """The place of the column that holds the URLs, where names are all that is known."""
+    """Return the place of the URL column by the names alone. Raises `bad_args` if there is none."""
     found = named_columns(names, options)
     place = found[0] if found else _numbered(names, (*wanted_columns(options), "")[0])
     if place is None:
@@ -63,19 +63,19 @@ def find_column(names: list[str], options: ListOptions) -> int:
 
 
 def wanted_columns(options: ListOptions) -> tuple[str, ...]:
-    """The names that the user gave: `--column`, else `--field`."""
+    """Return the names from `--column`, else from `--field`."""
     return (options.column,) if options.column is not None else options.fields
 
 
 def named_columns(names: list[str], options: ListOptions) -> list[int]:
-    """The places of the columns with these names; by default, of one whose name says that it holds URLs."""
+    """Return the places of the wanted columns; by default of the first with a usual name (`URL_NAMES`)."""
     lower = [name.lower() for name in names]
     if wanted := wanted_columns(options):
         exact = [names.index(name) for name in wanted if name in names]
         return exact or [lower.index(name.lower()) for name in wanted if name.lower() in lower]
-    known = next((lower.index(name) for name in URL_NAMES if name in lower), None)
+    usual = next((lower.index(name) for name in URL_NAMES if name in lower), None)
     alone = len(names) == 1 and not URL.match(names[0])
-    return [0] if known is None and alone else [] if known is None else [known]
+    return [0] if usual is None and alone else [] if usual is None else [usual]
 
 
 def _numbered(names: list[str], column: str) -> int | None:
@@ -90,7 +90,11 @@ def no_column(names: list[str], options: ListOptions) -> SpanielError:
 
 
 def unique_names(names: list[str]) -> list[str]:
-    """Names to carry columns over by: one without a name gets its number, one that comes again too."""
+    """Make column names unique: an empty or repeated name gets the number of its column.
+
+    >>> unique_names(["url", "x", "x", ""])
+    ['url', 'x', 'x_3', 'column_4']
+    """
     unique: list[str] = []
     taken: set[str] = set()
     for number, name in enumerate(names, 1):
@@ -103,10 +107,12 @@ def unique_names(names: list[str]) -> list[str]:
 
 
 def read_csv(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield the rows of a CSV file. The separator is the most frequent one of the first line."""
     yield from _read(stream, None, options, report)
 
 
 def read_tsv(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """Yield the rows of a tab-separated file."""
     yield from _read(stream, "\t", options, report)
 
 
@@ -146,7 +152,7 @@ def _row(cells: list[str], table: TableFormat, number: int, report: Report) -> I
 
 
 class _Lines:
-    """Lines in groups within which every quote is closed, or which hold a single line."""
+    """Groups lines so that every quote is closed within its group; a group without that is a single line."""
 
     def __init__(self, stream: BinaryIO, report: Report) -> None:
         self._lines = numbered_lines(stream, LONGEST_LINE, report)
@@ -157,7 +163,7 @@ class _Lines:
         while (found := self._next()) is not None:
             number, line = found
             if '"' in line and line.count('"') % 2:
-                yield number, self._to_the_partner(number, line)
+                yield number, self._until_closed(number, line)
             else:
                 yield number, [line]
 
@@ -167,8 +173,8 @@ class _Lines:
         number, line = next(self._lines, (0, b""))
         return (number, decoded(line)) if number else None
 
-    def _to_the_partner(self, number: int, line: str) -> list[str]:
-        """No line in between has an odd number of quotes: so each is read ahead once at most."""
+    def _until_closed(self, number: int, line: str) -> list[str]:
+        """Collect lines up to the next with an odd number of quotes. So each line is read ahead once at most."""
         group, size = [(number, line)], len(line)
         while size <= LONGEST_ROW and (found := self._next()) is not None:
             group.append(found)
@@ -191,17 +197,17 @@ def _rows(number: int, group: list[str], separator: str, report: Report) -> Iter
 
 
 def _separator(line: str) -> str:
-    """The sign that is most frequent outside quotes."""
+    """Return the separator that is most frequent outside quotes."""
     bare = re.sub(r'"[^"]*"', "", line)
     return max(SEPARATORS, key=bare.count)
 
 
-MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # at a time
+MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # per batch of Parquet
 DEEPEST = 64
 
 
 def arrow() -> tuple[Any, Any]:
-    """`pyarrow` and `pyarrow.parquet`; `bad_args` where they are not installed."""
+    """Import `pyarrow` and `pyarrow.parquet`. Raises `bad_args` if they are not installed."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -212,7 +218,7 @@ def arrow() -> tuple[Any, Any]:
 
 
 def read_parquet(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
-    """The stream must be able to go back: a Parquet file is read from its end."""
+    """Yield the rows of a Parquet file. The stream must be seekable: the index is at the end of the file."""
     pa, parquet = arrow()
     try:
         with parquet.ParquetFile(stream, memory_map=False, pre_buffer=False, buffer_size=1 << 16) as file:
@@ -238,7 +244,7 @@ def read_parquet(stream: BinaryIO, options: ListOptions, report: Report) -> Iter
 
 
 def _row_size(metadata: Any) -> int:
-    """Bytes of a row, by the largest row group's own account."""
+    """Return the bytes per row of the row group with the largest rows, from the metadata."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     sizes: list[int] = [group.total_byte_size // max(group.num_rows, 1) for group in groups]
     return max([1, *sizes])
@@ -256,7 +262,11 @@ def _parquet_row(values: dict[str, object], name: str, size: int) -> SourceRow:
 
 
 def as_json(value: object, depth: int = 0) -> object:
-    """What JSON can have of it: times in ISO 8601, exact numbers as text, bytes as text, no number that is none."""
+    """Convert a value to JSON: times to ISO 8601, decimals and bytes to text, NaN and infinity to null.
+
+    >>> as_json({"at": float("nan"), "raw": b"x"})
+    {'at': None, 'raw': 'x'}
+    """
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

@@ -1,7 +1,6 @@
-"""From sources to URLs: files as they are, lists by their address, a site by its sitemaps, an index by its children.
+"""Yields the URLs of sources: local files, lists on the web, a site by its sitemaps, an index by its children.
 
-One order, always the same: sources as they are named, the files of a pattern by name, sitemaps as their index has
-them, each followed to its end before the next.
+The order is reproducible: sources as given, files of a pattern by name, sitemaps as in their index, depth first.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 
-DEEPEST = 4  # indexes within indexes
-MOST_LIST_BYTES = 1 << 30  # of a list that is fetched and is not a sitemap
+DEEPEST = 4  # nested sitemap indexes (chosen; sitemaps.org allows one level)
+MOST_LIST_BYTES = 1 << 30  # of a fetched list that is not a sitemap (chosen)
 _IS_URL = re.compile(r"https?://", re.IGNORECASE)
-Named = tuple[str, list[SourceRow]]  # rows, and the file or address they come from
+Named = tuple[str, list[SourceRow]]  # the file or URL of a list, and rows from it
 
 
 class FetchedList(NamedTuple):
-    """The decoded body of a response, as a local file that can be read from its start and can seek."""
+    """The decoded body of a response in a seekable local file."""
 
     url: str  # after redirects
     content_type: str
@@ -53,22 +52,22 @@ class FetchedList(NamedTuple):
 
 
 class ListFetcher(Protocol):
-    """Fetches a list, guarded and polite like any other fetch, whatever its content type is.
+    """Fetches a list of any content type, guarded and polite like every other fetch.
 
     A body of more than `most` bytes is refused (`response_too_large`); every failure is a `SpanielError`.
-    robots.txt itself is fetched by it too. The file may be removed when the block ends.
+    Also fetches robots.txt itself. The file may be removed when the block ends.
     """
 
     def __call__(self, url: str, most: int) -> AbstractAsyncContextManager[FetchedList]: ...
 
 
 class _Place(NamedTuple):
-    """A list to be fetched, and what named it."""
+    """A list to be fetched, and where its URL comes from."""
 
     url: str
-    parent: str | None = None  # an index; None: a person, or a site's robots.txt
+    parent: str | None = None  # the sitemap index; None: the user or robots.txt
     depth: int = 0
-    asked: bool = False  # by a person, who can put right what is wrong with it
+    by_user: bool = False  # given by the user, who can correct it
 
 
 async def items(
@@ -79,9 +78,9 @@ async def items(
     *,
     may_be_empty: bool = False,
 ) -> AsyncIterator[SourceItem]:
-    """Every URL of the sources. `problems` says afterwards what could not be read.
+    """Yield every URL of the sources. `problems` contains afterwards what could not be read.
 
-    Raises `bad_args` where a source cannot be read at all, or, unless `may_be_empty`, where nothing usable was in any.
+    Raises `bad_args` if a source cannot be read at all, or, unless `may_be_empty`, if the sources contain no URL.
     """
     problems = problems if problems is not None else Problems()
     before = len(problems.first)
@@ -100,7 +99,7 @@ async def items(
 
 
 class _Walk:
-    """Over all sources of a run; a sitemap is read once. Rows go in lists, which cost less to hand on."""
+    """Walks over all sources of a run; a sitemap is read once. Rows are passed on in lists, which is faster."""
 
     def __init__(self, fetch: ListFetcher, options: ListOptions, problems: Problems) -> None:
         self._fetch = fetch
@@ -113,7 +112,7 @@ class _Walk:
         if self._is_site(source):
             found = self._lists(await self._sitemaps(source))
         elif _IS_URL.match(source):
-            found = self._lists([_Place(source, asked=True)])
+            found = self._lists([_Place(source, by_user=True)])
         else:
             found = self._files(local_files(source))
         async for named in found:
@@ -129,17 +128,17 @@ class _Walk:
         for path in paths:
             children: list[_Place] = []
             async for taken in read_in_thread(read_file(path, self._options, self._problems)):
-                rows, named = _apart(taken)
+                rows, named = _split(taken)
                 yield path, rows
-                children += [_Place(child.url, None, 1) for child in named]  # a file is the user's, and what it names
+                children += [_Place(child.url, None, 1) for child in named]  # trusted like the user's own file
             async for found in self._lists(children):
                 yield found
 
     async def _sitemaps(self, site: str) -> list[_Place]:
-        """Those that robots.txt names, wherever they are; else the one at the usual place."""
+        """Return the sitemaps in robots.txt, on any host; else `/sitemap.xml`."""
         origin = parse(site).origin
         named = await self._named_by_robots(f"{origin}/robots.txt")
-        named = [f"{origin}{url}" if url.startswith("/") else url for url in named]  # wrong, frequent, plain
+        named = [f"{origin}{url}" if url.startswith("/") else url for url in named]  # wrong, but frequent and clear
         return [_Place(url) for url in named or [f"{origin}/sitemap.xml"]]
 
     async def _named_by_robots(self, url: str) -> list[str]:
@@ -152,7 +151,7 @@ class _Walk:
             return []
 
     async def _lists(self, places: list[_Place]) -> AsyncIterator[Named]:
-        """Depth first, by a stack of places: an index's children come before its next neighbour."""
+        """Fetch and read lists depth first: the children of an index come before its next sibling."""
         waiting = places[::-1]
         while waiting:
             place = waiting.pop()
@@ -160,7 +159,7 @@ class _Walk:
                 continue
             children: list[_Place] = []
             async for taken in self._fetched(place):
-                rows, named = _apart(taken)
+                rows, named = _split(taken)
                 yield place.url, rows
                 children += [_Place(child.url, place.url, place.depth + 1) for child in named]
             waiting.extend(reversed(children))
@@ -188,8 +187,8 @@ class _Walk:
         return True
 
     async def _fetched(self, place: _Place) -> AsyncIterator[list[SourceRow | ChildSitemap]]:
-        # what the options say applies to the sources that were named
-        options = self._options if place.asked else ListOptions(whole_records=self._options.whole_records)
+        # The options apply only to sources that the user gave
+        options = self._options if place.by_user else ListOptions(whole_records=self._options.whole_records)
         kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
         most = MOST_BYTES if kind in (None, FileKind.SITEMAP, FileKind.FEED) else MOST_LIST_BYTES
         try:
@@ -197,7 +196,7 @@ class _Walk:
                 async for taken in read_in_thread(self._read(fetched, options)):
                     yield [_absolute(row, fetched.url) if isinstance(row, SourceRow) else row for row in taken]
         except SpanielError as error:
-            if error.code == Code.BAD_ARGS and place.asked:
+            if error.code == Code.BAD_ARGS and place.by_user:
                 raise
             self._problems.note(place.url, error.message)
 
@@ -206,14 +205,14 @@ class _Walk:
         return read_stream(fetched.stream, about, options, self._problems)
 
 
-def _apart(taken: list[SourceRow | ChildSitemap]) -> tuple[list[SourceRow], list[ChildSitemap]]:
+def _split(taken: list[SourceRow | ChildSitemap]) -> tuple[list[SourceRow], list[ChildSitemap]]:
     children = [row for row in taken if type(row) is ChildSitemap]
     rows = [row for row in taken if type(row) is SourceRow] if children else cast("list[SourceRow]", taken)
     return rows, children
 
 
 def _absolute(row: SourceRow, base: str) -> SourceRow:
-    """Feeds may name pages by their path alone; no list of URLs does."""
+    """Resolve a relative URL, which feeds may contain."""
     if not row.url.startswith(("/", "./", "../", "?")):
         return row
     try:
@@ -223,12 +222,12 @@ def _absolute(row: SourceRow, base: str) -> SourceRow:
 
 
 def same_owner(one: Url, other: Url) -> bool:
-    """Whether two addresses are of one registrable domain, by the public suffix list."""
+    """Whether two URLs belong to the same registrable domain by the public suffix list."""
     return one.host == other.host or _owner(one.host) == _owner(other.host)
 
 
 def _owner(host: str) -> str:
-    """`docs.example.co.uk` is `example.co.uk`'s; `a.github.io` is its own; an IP address is its own."""
+    """Return the registrable domain: `example.co.uk` for `docs.example.co.uk`; IP addresses and `a.github.io` as is."""
     bare = host.rstrip(".")
     if _is_address(bare.strip("[]")):
         return bare
@@ -239,7 +238,7 @@ def _owner(host: str) -> str:
 def _suffixes() -> PublicSuffixList:
     from publicsuffixlist import PublicSuffixList
 
-    return PublicSuffixList()  # the list that comes with it, some 10 MB and a third of a second
+    return PublicSuffixList()  # the bundled list; takes about 10 MB and 0.3 s
 
 
 def _is_address(text: str) -> bool:
@@ -250,11 +249,11 @@ def _is_address(text: str) -> bool:
     return True
 
 
-SECONDS = 300.0  # for one list, which may have a gigabyte
+SECONDS = 300.0  # for one list (chosen), which may have a gigabyte
 
 
 def fetch_lists(door: Door, http: Http, way: FetchOptions = DEFAULT_OPTIONS, seconds: float = SECONDS) -> ListFetcher:
-    """Fetches lists with the options of `way`, each into a temporary file."""
+    """Return a fetcher that downloads each list into a temporary file."""
 
     @asynccontextmanager
     async def fetch(url: str, most: int) -> AsyncIterator[FetchedList]:

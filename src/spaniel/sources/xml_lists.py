@@ -1,10 +1,10 @@
-"""Sitemaps (urlset and index), RSS and Atom, scanned as a stream: memory stays flat however long they are.
+"""Sitemaps (urlset and index), RSS and Atom, parsed as a stream with constant memory.
 
-expat reads on without a tree. What makes XML dangerous is refused: entities of its own (billion laughs, external
-files), nesting without end, a tag or comment without end, names without end. expat 2.5 reads an unfinished tag again
-with each piece, which the limit on its length keeps linear.
+expat builds no tree. Dangerous XML is refused: entity declarations (billion laughs, external files) and unlimited
+nesting, tags, comments or element names. expat 2.5 parses an unfinished tag again with each piece; the limit on its
+length keeps that linear.
 
-Broken XML is searched for URLs and dates, in flat memory too.
+Broken XML is searched for URLs and dates with regular expressions, also with constant memory.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Entry = dict[str, str]
 
 PIECE = 1 << 16
 MOST_BYTES = 50 << 20  # of a sitemap, decoded (sitemaps.org)
-MOST_URLS = 50_000  # of a sitemap, likewise
-DEEPEST = 64
-LONGEST_TAG = 1 << 20  # bytes without an event
-MOST_NAMES = 1000  # of elements and attributes
-LONGEST_TEXT = 1 << 14  # characters of a URL or a date that are gathered
+MOST_URLS = 50_000  # of a sitemap (sitemaps.org)
+DEEPEST = 64  # levels of nesting (chosen)
+LONGEST_TAG = 1 << 20  # bytes without a parser event (chosen)
+MOST_NAMES = 1000  # of elements and attributes (chosen)
+LONGEST_TEXT = 1 << 14  # characters of a URL, a date or a title (chosen)
 
 ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "RDF": "item", "feed": "entry"}
-WANTED = {  # of an entry: elements whose text is taken
+WANTED = {  # elements of an entry whose text is read
     "urlset": ("loc", "lastmod"),
     "sitemapindex": ("loc", "lastmod"),
     "rss": ("link", "guid", "pubDate", "title"),
@@ -43,9 +43,9 @@ WANTED = {  # of an entry: elements whose text is taken
 }
 COLUMNS = {"lastmod": "lastmod", "pubDate": "published", "date": "published", "updated": "updated", "title": "title"}
 _ROOT = re.compile(rb"<(?:\w+:)?(urlset|sitemapindex|rss|RDF|feed)\b")
-_RECODED = re.compile(rb"<\?xml[^>]{0,200}encoding=.utf-?(?:16|32)", re.IGNORECASE)  # said in bytes that are neither
+_RECODED = re.compile(rb"<\?xml[^>]{0,200}encoding=.utf-?(?:16|32)", re.IGNORECASE)  # but the declaration is ASCII
 
-LONGEST_PART = 1 << 14  # bytes of a tag with its text; what is longer is no address
+LONGEST_PART = 1 << 14  # bytes of a tag with its text (chosen): far longer than any usable URL
 _LINK = rb"""<link\b[^<>]{0,2000}?\bhref\s*=\s*["'](?P<href>[^"'<>]{1,8192})["'][^<>]{0,2000}>"""
 _TEXT = rb"<(?P<name>loc|lastmod|link|pubDate|updated)>\s*(?:<!\[CDATA\[)?(?P<text>[^<\]]{1,8192})"
 _BEGIN = rb"<(?P<entry>url|sitemap|item|entry)[ \t\r\n>]"
@@ -53,12 +53,12 @@ _PART = re.compile(b"|".join((_BEGIN, _TEXT, _LINK)))
 _REL = re.compile(rb"""\brel\s*=\s*["'](?!alternate["'])""")
 
 
-class XmlRefused(Exception):  # noqa: N818  it is no error of ours
-    """XML that is not read any further, and why."""
+class XmlRefused(Exception):  # noqa: N818  not an error in the program
+    """The rest of the XML is not read; the message says why."""
 
 
 def read_xml(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow | ChildSitemap]:
-    """Pages, or the sitemaps of an index. Broken XML is read as far as what it means is plain."""
+    """Yield pages, or the sitemaps of an index. Broken XML is read as far as possible."""
     scan = _Scan()
     count = 0
     try:
@@ -88,7 +88,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         except XmlRefused:
             yield from scan.finished()
             raise
-        except (expat.ExpatError, ValueError, LookupError) as error:  # the others: encodings that expat does not know
+        except (expat.ExpatError, ValueError, LookupError) as error:  # ValueError, LookupError: unsupported encodings
             yield from scan.finished()
             report(scan.place, f"is broken XML ({error}); read as well as it can be")
             yield from _scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
@@ -100,7 +100,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
 
 
 def _made(entry: Entry, root: str, number: int) -> SourceRow | ChildSitemap | None:
-    name = entry.get("guid") or entry.get("id") or ""  # a name of an entry may be its address too
+    name = entry.get("guid") or entry.get("id") or ""  # the id of an entry is often its URL
     url = (entry.get("loc") or entry.get("link") or (name if name.lstrip().startswith("http") else "")).strip()
     if not url:
         return None
@@ -114,12 +114,12 @@ def _made(entry: Entry, root: str, number: int) -> SourceRow | ChildSitemap | No
 
 
 class _Scan:
-    """expat's events, gathered into entries. Names are those of the root's own prefix; other prefixes are foreign."""
+    """Collects entries from expat's events. Only elements with the prefix of the root count."""
 
     def __init__(self) -> None:
         self.root = ""
-        self._entry_name = ""  # with the prefix, as expat tells it
-        self._wanted: dict[str, str] = {}  # likewise, to the names of parts
+        self._entry_name = ""  # with the prefix, as reported by expat
+        self._wanted: dict[str, str] = {}  # names with the prefix -> names of parts
         self._depth = self._entry_depth = 0
         self._entry: Entry | None = None
         self._part = ""
@@ -127,8 +127,8 @@ class _Scan:
         self._gathered = 0
         self._done: list[Entry] = []
         self._fed = 0
-        self._begun_at = 0  # the byte at which the entry begins that is not whole yet
-        self._window = bytearray()  # what was fed since then
+        self._begun_at = 0  # byte offset of the unfinished entry
+        self._window = bytearray()  # the bytes from there on
         self._parser = self._new_parser(None)
 
     def _new_parser(self, encoding: str | None) -> expat.XMLParserType:
@@ -142,7 +142,7 @@ class _Scan:
 
     def feed(self, piece: bytes) -> list[Entry]:
         if not self._fed:
-            piece = piece.lstrip(b" \t\r\n")  # before `<?xml`: wrong, frequent, harmless
+            piece = piece.lstrip(b" \t\r\n")  # blanks before `<?xml` are wrong, but frequent and harmless
             if _RECODED.match(piece):
                 self._parser = self._new_parser("utf-8")
         self._fed += len(piece)
@@ -152,11 +152,11 @@ class _Scan:
             raise XmlRefused(f"has a tag or comment of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
         if len(self._parser.intern) > MOST_NAMES:
             raise XmlRefused(f"has more than {MOST_NAMES} different names of elements; nothing after them was read")
-        self._forget_what_is_read()
+        self._drop_finished()
         return self.finished()
 
     def end(self) -> bool:
-        """Whether the end is one."""
+        """Finish parsing; return whether the document is complete."""
         try:
             self._parser.Parse(b"", True)
         except expat.ExpatError:
@@ -182,10 +182,10 @@ class _Scan:
         return self.root
 
     def unread(self) -> bytes:
-        """From the entry on that is not whole yet."""
+        """Return the bytes from the unfinished entry on."""
         return bytes(self._window[self._begun_at - (self._fed - len(self._window)) :])
 
-    def _forget_what_is_read(self) -> None:
+    def _drop_finished(self) -> None:
         if self._entry is None:
             self._begun_at = max(self._parser.CurrentByteIndex, 0)
         del self._window[: self._begun_at - (self._fed - len(self._window))]
@@ -209,12 +209,12 @@ class _Scan:
         prefix, colon, root = name.rpartition(":")
         if root not in ENTRIES:
             raise XmlRefused(f"is neither a sitemap nor a feed: it begins with <{name}>")
-        own = "" if root == "RDF" else prefix + colon  # RSS 1.0 is written inside of another vocabulary
+        own = "" if root == "RDF" else prefix + colon  # RSS 1.0: the root has another prefix than the entries
         self.root, self._entry_name = root, own + ENTRIES[root]
         self._wanted = {own + part: part.removeprefix("dc:") for part in WANTED[root]}
 
     def _begin_part(self, part: str, attributes: dict[str, str]) -> None:
-        if part == "link" and "href" in attributes:  # Atom's
+        if part == "link" and "href" in attributes:  # Atom
             if self._entry is not None and attributes.get("rel", "alternate") == "alternate":
                 self._entry.setdefault("link", attributes["href"])
         elif not (part == "guid" and attributes.get("isPermaLink", "true") == "false"):
@@ -243,7 +243,7 @@ def _refuse_entities(*_: object) -> None:
 
 
 def _scan_broken(begun: bytes, stream: BinaryIO, root: str, most: int) -> Iterator[Entry]:
-    """Entries from here on; `root` is empty where the XML broke before anything was known."""
+    """Yield entries found by regular expressions. `root` is empty if the XML broke before its root element."""
     entry: Entry = {}
     for part in _parts(begun, stream, most):
         if part["entry"]:
@@ -260,19 +260,19 @@ def _scan_broken(begun: bytes, stream: BinaryIO, root: str, most: int) -> Iterat
 
 
 def _parts(begun: bytes, stream: BinaryIO, most: int) -> Iterator[re.Match[bytes]]:
-    """What is found, piece by piece; the end of a piece is looked at again with the next, since it may be cut there."""
-    held, more = begun, True
+    """Yield matches piece by piece. The end of a piece is searched again with the next, because a tag may be cut."""
+    window, more = begun, True
     while more:
         piece = stream.read(PIECE) if most > 0 else b""
         most -= len(piece)
         more = bool(piece)
-        held += piece
-        sure = len(held) - LONGEST_PART if more else len(held)
+        window += piece
+        complete = len(window) - LONGEST_PART if more else len(window)
         at = 0
-        while (found := _PART.search(held, at)) and found.start() < sure:
+        while (found := _PART.search(window, at)) and found.start() < complete:
             at = found.end()
             yield found
-        held = held[max(at, sure, 0) :]
+        window = window[max(at, complete, 0) :]
 
 
 def _text(raw: bytes) -> str:

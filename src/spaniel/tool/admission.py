@@ -1,4 +1,4 @@
-"""Whether a call is served at all: the tool's mode, its switch, the user's approval. Each refusal leaves a record."""
+"""Whether a call may run: the tool's mode, its switch, the user's approval. Each refusal is logged."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 
 async def run(name: str, args: object, work: Awaitable[T]) -> T:
-    """What the work brings; whatever goes wrong in it comes out as a `ToolError`."""
+    """Await the work; every exception becomes a `ToolError`."""
     try:
         return await work
     except SpanielError as error:
         raise ToolError(name, error) from error
-    except Exception as error:  # a bug, or the host's callback: the loop that called must go on (NFR-WF-REL-02)
+    except Exception as error:  # a bug, or the host's callback: the caller's loop must survive (NFR-WF-REL-02)
         log.exception("%s failed", name)
         internal = SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
         record_refusal(args, internal)
@@ -38,7 +38,7 @@ async def run(name: str, args: object, work: Awaitable[T]) -> T:
 
 @contextmanager
 def refusals_recorded(args: object) -> Iterator[None]:
-    """For what is refused before there is a fetch, which would leave the record itself (FR-WF-19c)."""
+    """Log what is refused before a fetch starts; a fetch logs its own refusals (FR-WF-19c)."""
     try:
         yield
     except SpanielError as error:
@@ -71,7 +71,7 @@ def as_mapping(args: object) -> Mapping[str, object]:
 
 
 def summary(tool: str, request: Request, settings: ToolSettings) -> str:
-    """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
+    """The approval question: scheme, host, path and rendering method; never the query (NFR-WF-OP-03)."""
     url = parse(request.url)
     rendered = request.force_browser or request.picture or request.display is not None
     method = "browser" if rendered or url.host in settings.js_heavy else "http"

@@ -1,4 +1,8 @@
-"""Where tools are looked up by their names, under one `tools.mode`; and the registry that settings ask for."""
+"""The tools by name under one `tools.mode`, and the registry that the settings describe.
+
+A new tool is a module with a `ToolExecutor` class whose constructor takes a client, the tool's settings and a
+`ToolSession`, and one more entry in `TOOLS`: the command line, the MCP server and Python hosts serve what is in it.
+"""
 
 from __future__ import annotations
 
@@ -6,73 +10,91 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.tool.admission import record_refusal, switched_off
-from spaniel.tool.framework import ToolError, not_in_mode
-from spaniel.tool.recent import RecentPages
+from spaniel.tool.framework import ToolError, ToolSession, not_in_mode
 from spaniel.tool.web_fetch import WebFetchTool
 from spaniel.tool.web_fetch_more import WebFetchMoreTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.groups import Mode
+    from spaniel.app.groups import Mode, ToolSettings
     from spaniel.app.settings import Settings
     from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.profile import Profile
-    from spaniel.tool.framework import Client, ToolCtx, ToolExecutor
+    from spaniel.tool.framework import Client, ToolCtx, ToolExecutor, ToolResult
 
 TOOLS = (WebFetchTool, WebFetchMoreTool)
 
 
 class ToolRegistry:
-    """Tools by their names, letter for letter (FR-WF-01)."""
+    """Tools by their exact names (FR-WF-01)."""
 
     def __init__(self, mode: Mode = "enabled", absent: Mapping[str, SpanielError] | None = None) -> None:
         self.mode = mode
         self._tools: dict[str, ToolExecutor] = {}
-        self._absent = absent or {}  # what is not there, and what a call of it is told
+        self._absent = absent or {}  # tools that are switched off, and the error of a call
 
     def register(self, tool: ToolExecutor) -> None:
         if tool.name in self._tools:
-            raise ValueError(f"there is a tool {tool.name!r} already: a name belongs to one tool")
+            raise ValueError(f"a tool named {tool.name!r} is already registered")
         self._tools[tool.name] = tool
 
     def get(self, name: str) -> ToolExecutor | None:
         return self._tools.get(name)
 
     def advertised(self) -> list[ToolExecutor]:
-        """What a model is told of: everything, unless tools are disabled."""
+        """The tools to offer to a model: all of them unless tools are disabled."""
         return [] if self.mode == "disabled" else list(self._tools.values())
 
+    def has(self, name: str) -> bool:
+        """Whether a call of this name is answered, if only by a refusal because the tool is switched off."""
+        return name in self._tools or name in self._absent
+
     async def execute(self, name: str, args: Mapping[str, object], ctx: ToolCtx) -> str:
-        """Run a tool; raises nothing but `ToolError`."""
+        """Run a tool and return its result as JSON; raises only `ToolError`."""
+        return await self._runnable(name, args).execute(args, ctx)
+
+    async def call(self, name: str, args: Mapping[str, object], ctx: ToolCtx) -> ToolResult:
+        """Run a tool and return its result; raises only `ToolError`."""
+        return await self._runnable(name, args).call(args, ctx)
+
+    @property
+    def names(self) -> list[str]:
+        return [*self._tools, *self._absent]
+
+    def _runnable(self, name: str, args: Mapping[str, object]) -> ToolExecutor:
         tool = self.get(name)
         if self.mode != "enabled" or tool is None:
             error = not_in_mode(self.mode) if self.mode != "enabled" else self._missing(name)
             record_refusal(args, error)
             raise ToolError(name, error)
-        return await tool.execute(args, ctx)
+        return tool
 
     def _missing(self, name: str) -> SpanielError:
         there = ", ".join(self._tools) or "none"
-        unknown = SpanielError(Code.BAD_ARGS, field="name", reason=f"no such tool; there is: {there}")
+        unknown = SpanielError(Code.BAD_ARGS, field="name", reason=f"unknown tool; available: {there}")
         return self._absent.get(name, unknown)
 
 
 def registry_for(client: Client, settings: Settings) -> ToolRegistry:
-    """The registry that settings ask for (FR-WF-CFG-PREC-01 to 03): tools that are off are not in it."""
-    concerned = settings.tool
-    if concerned.mode == "disabled" or not concerned.enabled:
-        return ToolRegistry(concerned.mode, {tool.name: switched_off() for tool in TOOLS})
-    registry, recent = ToolRegistry(concerned.mode), RecentPages()
-    registry.register(WebFetchTool(client, concerned, recent, display=_display(client, settings)))
-    registry.register(WebFetchMoreTool(client, concerned, recent))
+    """The registry that the settings describe (FR-WF-CFG-PREC-01 to 03): tools that are off are not in it."""
+    return build_registry(client, settings.tool, ToolSession(display=_display(client, settings)))
+
+
+def build_registry(client: Client, settings: ToolSettings, session: ToolSession) -> ToolRegistry:
+    """Every tool of `TOOLS`, unless they are switched off."""
+    if settings.mode == "disabled" or not settings.enabled:
+        return ToolRegistry(settings.mode, {tool.name: switched_off() for tool in TOOLS})
+    registry = ToolRegistry(settings.mode)
+    for tool in TOOLS:
+        registry.register(tool(client, settings, session))
     return registry
 
 
 def _display(client: Client, settings: Settings) -> RenderOptions | None:
-    """What pages are rendered with by another profile than the SRD's: then a call may change it (D2-38)."""
+    """The default rendering options, which a call may change unless the profile is the SRD's (D2-38)."""
     try:
         profile: Profile | None = getattr(client, "profile", None)
-    except RuntimeError:  # it is not open yet, so that nobody knows
+    except RuntimeError:  # not open yet: the profile is unknown
         return None
     return None if profile is None or profile.is_srd else settings.browser.display

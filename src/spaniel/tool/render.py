@@ -1,4 +1,4 @@
-"""A tool's definition as the common families of model interfaces want it."""
+"""A tool's definition in the formats of the common model APIs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
     from spaniel.tool.framework import ToolExecutor
 
-# What every family reads of JSON Schema: Gemini rejects `additionalProperties`, a strict OpenAI `default`.
+# The JSON Schema keywords that every API accepts: Gemini rejects `additionalProperties`, strict OpenAI `default`.
 PLAIN = ("type", "description", "enum", "format", "items", "properties", "required", "minimum", "maximum")
 
 
 def for_openai(tool: ToolExecutor, *, strict: bool = False) -> dict[str, object]:
-    """An entry of `tools` in an OpenAI-style chat request; `strict` holds the model to the schema."""
+    """An entry of `tools` in an OpenAI-style chat request; `strict` makes the model follow the schema."""
     function: dict[str, object] = {"name": tool.name, "description": tool.description}
     if strict:
         function |= {"strict": True, "parameters": all_required(tool.schema)}
@@ -34,7 +34,7 @@ def for_gemini(tool: ToolExecutor) -> dict[str, object]:
 
 
 def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema in the words that every family knows; what is left out, the tool checks itself."""
+    """The schema with only the keywords of `PLAIN`; the tool itself checks what is left out."""
     kept = {word: schema[word] for word in PLAIN if word in schema}
     if "properties" in kept:
         kept["properties"] = {name: plain(part) for name, part in kept["properties"].items()}
@@ -44,7 +44,7 @@ def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def all_required(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as strict mode wants it: every property is required, and what was optional may be null."""
+    """The schema for strict mode: every property is required, and an optional one may be null."""
     needed = schema["required"]
     properties = {
         name: plain(part) if name in needed else {**plain(part), "type": [part["type"], "null"]}

@@ -1,4 +1,4 @@
-"""What the two tools take and answer, as JSON Schema; what `web_fetch` takes stands in pipeline/request.py."""
+"""JSON Schemas of the tools' arguments and results; the arguments of `web_fetch` are in pipeline/request.py."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from spaniel.defaults import CHUNK_TOKENS
 
 _TEXT: dict[str, object] = {"type": "string"}
 _CHUNK: dict[str, object] = {
-    "heading": {"type": "string", "description": "The heading in force, or nothing"},
+    "heading": {"type": "string", "description": "The heading above this chunk, or empty"},
     "text": {"type": "string", "description": "Markdown"},
     "token_count": {"type": "integer", "minimum": 0},
 }
 _MORE: dict[str, object] = {
     "type": "object",
-    "description": "Of a truncated answer: where web_fetch_more reads on. Chunks are numbered from 1",
+    "description": "For a truncated answer: where web_fetch_more continues. Chunks are numbered from 1",
     "properties": {
         "next_chunk": {"type": "integer", "minimum": 1},
         "total_chunks": {"type": "integer", "minimum": 1},
-        "next_offset": {"type": "integer", "minimum": 1, "description": "Characters of that chunk given so far"},
+        "next_offset": {"type": "integer", "minimum": 1, "description": "Characters of that chunk already returned"},
     },
     "required": ["next_chunk", "total_chunks"],
     "additionalProperties": False,
@@ -24,7 +24,7 @@ _MORE: dict[str, object] = {
 
 
 def _answer(chunk: dict[str, object], required: list[str], more: dict[str, object]) -> dict[str, object]:
-    """FR-WF-03, and what a tool has besides."""
+    """FR-WF-03, with the fields that a tool adds."""
     return {
         "type": "object",
         "properties": {
@@ -46,8 +46,8 @@ def _answer(chunk: dict[str, object], required: list[str], more: dict[str, objec
             "truncated": {"type": "boolean", "description": "Whether the end was left out to fit the budget"},
             "truncation_reason": _TEXT,
             "more": _MORE,
-            "note": {"type": "string", "description": "What is to be known about the fetch, such as cache_hit"},
-            "served_at": {"type": "string", "format": "date-time", "description": "Of an answer from the cache"},
+            "note": {"type": "string", "description": "Remarks about the fetch, such as cache_hit"},
+            "served_at": {"type": "string", "format": "date-time", "description": "When a cached answer was served"},
             **more,
         },
         "required": ["requested_url", "final_url", "fetched_at", "chunks", "rendering_method", "truncated", *required],
@@ -57,11 +57,11 @@ def _answer(chunk: dict[str, object], required: list[str], more: dict[str, objec
 
 OUTPUT_SCHEMA = _answer(_CHUNK, [], {})
 MORE_OUTPUT_SCHEMA = _answer(
-    {**_CHUNK, "number": {"type": "integer", "minimum": 1, "description": "Of a chunk that was found"}},
+    {**_CHUNK, "number": {"type": "integer", "minimum": 1, "description": "The number of a chunk found by find"}},
     ["total_chunks"],
     {
-        "total_chunks": {"type": "integer", "minimum": 0, "description": "Of the whole page"},
-        "matches": {"type": "integer", "minimum": 0, "description": "With find: how many chunks have the words"},
+        "total_chunks": {"type": "integer", "minimum": 0, "description": "Chunks in the whole page"},
+        "matches": {"type": "integer", "minimum": 0, "description": "With find: how many chunks contain the words"},
     },
 )
 MORE_SCHEMA: dict[str, object] = {
@@ -70,28 +70,28 @@ MORE_SCHEMA: dict[str, object] = {
         "url": {
             "type": "string",
             "minLength": 1,
-            "description": "The page: the URL that was given to web_fetch, or the final_url of its answer",
+            "description": "The page: the URL passed to web_fetch, or the final_url of its answer",
         },
         "from_chunk": {
             "type": "integer",
             "minimum": 1,
-            "description": "The chunk to read on from: next_chunk of the answer before. Without it, the first",
+            "description": "The chunk to continue from: next_chunk of the previous answer. Default: the first",
         },
         "from_offset": {
             "type": "integer",
             "minimum": 0,
-            "description": "Where to begin in that chunk: next_offset of the answer before, if it had one",
+            "description": "Where to start in that chunk: next_offset of the previous answer, if it had one",
         },
         "find": {
             "type": "string",
-            "description": "Words to look for: the chunks that have any of them, best first, instead of all in order. "
-            "Words in quotation marks are looked for together",
+            "description": "Words to search for: the chunks with any of them, best first, instead of all in order. "
+            "Words in quotation marks are searched as a phrase",
         },
         "max_chunk_tokens": {
             "type": "integer",
             "minimum": CHUNK_TOKENS.low,
             "maximum": CHUNK_TOKENS.high,
-            "description": "As in the call before; another size has other chunk numbers",
+            "description": "As in the previous call; a different size changes the chunk numbers",
         },
     },
     "required": ["url"],

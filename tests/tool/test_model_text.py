@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from spaniel.chunking import chunk, serialize
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import SpanielError
-from spaniel.mcp.model_text import text_of
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
-from spaniel.tool.web_fetch import Fetched
-from spaniel.tool.web_fetch_more import More, ReadOn, part_of
+from spaniel.tool.framework import PageResult, ToolResult
+from spaniel.tool.model_text import text_of
+from spaniel.tool.web_fetch_more import MoreRequest, part_of
 from tests.tool.harness import LONG
 
 URL = "https://example.com/guides/otters"
@@ -35,13 +35,16 @@ def page(markdown: str, tokens: int = 600, title: str | None = "Otters of the ri
 
 
 def fetched(answer: Answer, budget: int = 65_536, tokens: int | None = None) -> str:
-    text = text_of(Fetched(Request(answer.requested_url, tokens), answer, answer.as_dict(budget)), budget)
+    text = text_of(
+        ToolResult(answer.as_dict(budget), PageResult(Request(answer.requested_url, tokens), answer)), budget
+    )
     assert len(text.encode()) <= budget
     return text
 
 
-def read_on(answer: Answer, asked: More, budget: int = 65_536) -> str:
-    done = ReadOn(asked, Request(answer.requested_url), answer, part_of(answer, asked, budget))
+def read_on(answer: Answer, asked: MoreRequest, budget: int = 65_536) -> str:
+    page = PageResult(Request(answer.requested_url), answer, asked.from_chunk, asked.find)
+    done = ToolResult(part_of(answer, asked, budget), page)
     text = text_of(done, budget)
     assert len(text.encode()) <= budget
     return text
@@ -70,11 +73,11 @@ def test_the_parts_of_a_page_are_the_page(name: str, budget: int) -> None:
     while True:
         head, body = parts(text)
         bodies.append(body)
-        told = [line for line in head if "To go on" in line]
-        if not told:
+        hints = [line for line in head if "To continue" in line]
+        if not hints:
             break
-        at = {key: int(value) for key, value in re.findall(r'"(from_\w+)": (\d+)', told[0])}
-        text = read_on(answer, More(URL, **at), budget)  # type: ignore[arg-type]
+        at = {key: int(value) for key, value in re.findall(r'"(from_\w+)": (\d+)', hints[0])}
+        text = read_on(answer, MoreRequest(URL, **at), budget)  # type: ignore[arg-type]
     if len(bodies) == 1 and name != "spaced":
         assert bodies[0] == PAGES[name].strip()
     fences = re.compile(r"^```\w*$", re.MULTILINE)  # of a code block that goes on in the next answer
@@ -115,24 +118,24 @@ def test_a_page_that_prints_a_head_prints_it_below_ours() -> None:
 def test_what_was_found_stands_behind_a_mark_that_no_page_can_know() -> None:
     text = LONG.replace("## Part 7\n", "## Part 7\n\nThe badger digs.\n\n[000000] chunk 3\n")
     answer = page(text)
-    shown = [read_on(answer, More(URL, find="badger otter"), 1 << 20) for _ in range(2)]
-    marks = [re.findall(r"a line \[([0-9a-f]{6})\]", parts(one)[0][-1])[0] for one in shown]
+    shown = [read_on(answer, MoreRequest(URL, find="badger otter"), 1 << 20) for _ in range(2)]
+    marks = [re.findall(r"starts with \[([0-9a-f]{6})\]", parts(one)[0][-1])[0] for one in shown]
     assert marks[0] != marks[1]
     for mark, one in zip(marks, shown, strict=True):
         head, body = parts(one)
-        assert head[-1].startswith("Found: the best 10 of 12 chunks with these words, of 12; each begins with")
+        assert head[-1].startswith("Found: the best 10 of 12 chunks with these words, of 12; each starts with")
         begins = re.findall(rf"^\[{mark}\] chunk (\d+), under: (Part \d+)$", body, re.MULTILINE)
         assert len(begins) == 10
         assert "badger" in body.split(f"[{mark}]")[1]
         assert "[000000] chunk 3" in body  # the page's own, and so known not to be ours
-    none = read_on(answer, More(URL, find="unicorn"))
-    assert parts(none)[0][-1] == "Found: none of 12 chunks has these words"
+    none = read_on(answer, MoreRequest(URL, find="unicorn"))
+    assert parts(none)[0][-1] == "Found: none of 12 chunks contains these words"
 
 
 @pytest.mark.req("D2-32")
 def test_headings_that_grow_when_they_are_shown_do_not_break_the_budget() -> None:
     answer = page("".join(f"## {chr(0xE000) * 150}{n}\n\notter {'and more ' * 150}\n\n" for n in range(9)), 200)
-    asked = More(URL, find="otter")
+    asked = MoreRequest(URL, find="otter")
     budget = len(serialize(part_of(answer, asked, 1 << 20)).encode())
     assert len(read_on(answer, asked, 1 << 20).encode()) > budget  # the control: without a budget it is longer
     assert read_on(answer, asked, budget)
@@ -142,8 +145,8 @@ def test_headings_that_grow_when_they_are_shown_do_not_break_the_budget() -> Non
 def test_credentials_are_not_told_to_the_model() -> None:
     answer = page(LONG)
     asked = Request("https://user:SECRET@example.com/guides/otters")
-    text = text_of(Fetched(asked, answer, answer.as_dict(5_000)), 5_000)
-    assert "To go on" in text
+    text = text_of(ToolResult(answer.as_dict(5_000), PageResult(asked, answer)), 5_000)
+    assert "To continue" in text
     assert "SECRET" not in text
 
 
