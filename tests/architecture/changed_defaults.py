@@ -95,8 +95,8 @@ def parts() -> Iterator[Place]:
     from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
+    from spaniel.health.hops import Ways
     from spaniel.health.ports import RunOptions
-    from spaniel.health.requests import Ways
     from spaniel.hosts import Politeness
     from spaniel.hosts.limits import Limits
     from spaniel.hosts.memory import WEEK

@@ -11,8 +11,8 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health import pages
+from spaniel.health.hops import LinkHops
 from spaniel.health.pages import NOTHING_SEEN, Body, Seen, look_at, look_at_head, needs_of, tells_something
-from spaniel.health.requests import LinkHops
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import Evidence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from turbohtml import Document as Tree
 
-    from spaniel.health.requests import LinkHops
+    from spaniel.health.hops import LinkHops
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.health.documents import markdown
-from spaniel.health.documents.data import COLON, TOKEN
-from spaniel.health.documents.quoting import decode, inside, unescaped
+from spaniel.health.documents.data import COLON, TOKEN, inside, unescaped
+from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
