@@ -133,7 +133,7 @@ def check() -> list[Row]:
             "its links are `rate-limited`",
         ),
         fixed(
-            "health.asking",
+            "health.requests",
             "RETRY_SECONDS",
             "before the one retry after a reset or a 5xx",
             "the link is requested again",

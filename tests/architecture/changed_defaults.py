@@ -95,7 +95,7 @@ def parts() -> Iterator[Place]:
     from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
-    from spaniel.health.following import Ways
+    from spaniel.health.hops import Ways
     from spaniel.health.ports import RunOptions
     from spaniel.hosts import Politeness
     from spaniel.hosts.limits import HostLimits

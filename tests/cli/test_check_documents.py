@@ -14,9 +14,9 @@ from spaniel.cli.check_fix import fix_documents, wishes_of
 from spaniel.cli.check_sources import Unread, found
 from spaniel.cli.db_check import fix_records
 from spaniel.errors import SpanielError
+from spaniel.health.links import Checked, Link, Place
 from spaniel.health.local import Fallbacks
-from spaniel.health.new_addresses import Wishes
-from spaniel.health.verdict import Checked, Link, Place
+from spaniel.health.rewriting import Wishes
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import Move, Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spaniel.errors import Code
 from spaniel.health.judging import judge
-from spaniel.health.verdict import Checked, Link
+from spaniel.health.links import Checked, Link
 from spaniel.verdicts import NOTHING, Evidence, Expected, Hop, Observation, Past
 
 URL = "http://site.test/docs/page"

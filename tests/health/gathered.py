@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spaniel.health.documents.mention import Mention
-from spaniel.health.excluding import rules
-from spaniel.health.sorting import sort
-from spaniel.health.verdict import Link
+from spaniel.health.documents.mentions import Mention
+from spaniel.health.filters import rules, sort
+from spaniel.health.links import Link
 
 
 def to_links(mentions: Iterable[Mention], base: str | None = None) -> list[Link]:

@@ -15,7 +15,7 @@ from spaniel.cli.check_sources import Unread, links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
-from spaniel.health.verdict import Checked, Link
+from spaniel.health.links import Checked, Link
 from spaniel.registry.database import create
 from spaniel.testing import FakeClock, FakeResolver, Reply, text
 from spaniel.verdicts import Expected

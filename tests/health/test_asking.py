@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from spaniel.health.asking import Asker, Hints, Observation, Ways
-from spaniel.health.bodies import KEPT, SPARE, Needs, needs_of
-from spaniel.health.verdict import Link
+from spaniel.health.hops import Ways
+from spaniel.health.links import Link
+from spaniel.health.pages import KEPT, SPARE, Needs, needs_of
+from spaniel.health.requests import Asker, Hints, Observation
 from spaniel.net.deadline import Deadline
 from spaniel.reading import Document, read
 from spaniel.verdicts import ANYTHING, Expected

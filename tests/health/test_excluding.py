@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.health.documents.mention import Mention
-from spaniel.health.excluding import read_ignore_file, rules
-from spaniel.health.sorting import sort
-from spaniel.health.verdict import Link, Place
+from spaniel.health.documents.mentions import Mention
+from spaniel.health.filters import read_ignore_file, rules, sort
+from spaniel.health.links import Link, Place
 from spaniel.verdicts import Verdict
 from tests.health.gathered import to_links
 

@@ -6,8 +6,9 @@ import asyncio
 from datetime import UTC, datetime
 
 from spaniel.errors import Code
-from spaniel.health.asking import Hints, Ways
-from spaniel.health.verdict import Link
+from spaniel.health.hops import Ways
+from spaniel.health.links import Link
+from spaniel.health.requests import Hints
 from spaniel.hosts import Hosts, Politeness
 from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.testing import FakeClock

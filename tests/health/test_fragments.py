@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.fragments import look_for
+from spaniel.health.pages import look_for
 
 HTML = "text/html; charset=utf-8"
 STATIC = """<html><head><script src=/analytics.js></script></head><body><h1 id=intro>Intro</h1>

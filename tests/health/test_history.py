@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from spaniel.health.history import ABANDONED_AFTER, History
-from spaniel.health.observations import MOST_ROWS, Answer, fold
+from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, Answer, History, fold
+from spaniel.health.links import Checked, Link
 from spaniel.health.ports import Heard
-from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict, failures_apart
 from tests import programs
@@ -94,10 +93,10 @@ def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall
     check(history, wall, *[Verdict.OK] * 50)
     assert [row.checks for row in history.of(URL)] == [50]
     run = history.begin("test", "")
-    turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS
+    turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS_OF_LINK
     history.note(run, [answer(verdict, wall.now + n) for n, verdict in enumerate(turns)])
     history.settle(run, network=True)
-    assert len(history.of(URL)) == MOST_ROWS
+    assert len(history.of(URL)) == MOST_ROWS_OF_LINK
     wall.now += 500 * DAY
     check(history, wall, Verdict.OK, url="http://b.example/")
     assert history.of(URL) == []
@@ -191,7 +190,7 @@ def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
         "import sys\n"
         "from tests.health.test_history import answer\n"
         "from spaniel.health.history import History\n"
-        "from spaniel.health.verdict import Verdict\n"
+        "from spaniel.health.links import Verdict\n"
         "history = History(sys.argv[1], now=lambda: 1_800_000_000.0)\n"
         "run = history.begin(sys.argv[2], '')\n"
         "for n in range(100):\n"

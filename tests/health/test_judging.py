@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spaniel.errors import Code
 from spaniel.health import judging
 from spaniel.health.judging import judge
-from spaniel.health.verdict import Finding, Link, Remark
+from spaniel.health.links import Finding, Link, Remark
 from spaniel.verdicts import (
     ANYTHING,
     NOTHING,

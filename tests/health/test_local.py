@@ -9,11 +9,10 @@ import pytest
 
 from spaniel.app.checking import health_settings
 from spaniel.app.settings import Settings
-from spaniel.health.documents.mention import Mention
+from spaniel.health.documents.mentions import Mention
 from spaniel.health.files import gather
-from spaniel.health.local import Disk, Fallbacks, check_local
-from spaniel.health.slugs import anchors, slug
-from spaniel.health.verdict import Checked, Place, Remark
+from spaniel.health.links import Checked, Place, Remark
+from spaniel.health.local import Disk, Fallbacks, anchors, check_local, slug
 from spaniel.verdicts import Verdict
 
 USUAL = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))

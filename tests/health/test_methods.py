@@ -8,8 +8,8 @@ import hashlib
 import pytest
 
 from spaniel.errors import Code
-from spaniel.health import asking
-from spaniel.health.verdict import Link
+from spaniel.health import requests
+from spaniel.health.links import Link
 from spaniel.verdicts import Expected
 from tests.health.plays import WORDS, by_method, fine, garble, hang, html, in_turn, missing, reset, says, site, to
 from tests.health.test_asking import THREE, ask, heard, observe
@@ -188,4 +188,4 @@ async def test_a_sibling_is_followed_to_where_it_leads() -> None:
 
 
 def test_what_is_exported_is_there() -> None:
-    assert all(hasattr(asking, name) for name in asking.__all__)
+    assert all(hasattr(requests, name) for name in requests.__all__)

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import HEAD_DAYS, History, _forget
-from spaniel.health.observations import (
+from spaniel.health.history import (
+    HEAD_DAYS,
     KEPT_DAYS,
-    MOST_ROWS,
+    MOST_ROWS_OF_LINK,
     OFFLINE,
     TABLES,
     Answer,
+    History,
     Observed,
+    _forget,
     facts_without_network,
     fold,
     past_of,
@@ -24,9 +26,9 @@ from spaniel.health.observations import (
     uptime,
     without_network,
 )  # fmt: skip
+from spaniel.health.links import Checked, Link, Place
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.health.verdict import Checked, Link, Place
-from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict
+from spaniel.verdicts import MIN_INTERVAL, DAY, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
 CHAIN = (Hop(URL, 301), Hop("http://a.example/2", 302))
@@ -84,7 +86,7 @@ def test_a_check_that_is_older_than_the_last_begins_a_row_of_its_own(db: sqlite3
 def test_of_a_link_that_comes_and_goes_a_hundred_rows_are_kept(db: sqlite3.Connection) -> None:
     for number in range(120):
         rows = folded(db, answer(Verdict.OK if number % 2 else Verdict.UNKNOWN), NOW + number)
-    assert MOST_ROWS == 100
+    assert MOST_ROWS_OF_LINK == 100
     assert (len(rows), rows[-1].first_at) == (100, NOW + 20)
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health import pages
-from spaniel.health.bodies import Body, needs_of
-from spaniel.health.following import LinkHops
-from spaniel.health.pages import NOTHING_SEEN, Seen, look_at, look_at_head, tells_something
+from spaniel.health.hops import LinkHops
+from spaniel.health.pages import NOTHING_SEEN, Body, Seen, look_at, look_at_head, needs_of, tells_something
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import Evidence
@@ -89,7 +88,7 @@ async def test_what_cannot_be_read_has_no_text() -> None:
 
 
 async def test_a_page_that_was_not_kept_to_its_end_is_not_judged_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.health.bodies.KEPT", 40)
+    monkeypatch.setattr("spaniel.health.pages.KEPT", 40)
     body = taken(PAGE)
     assert not body.is_kept
     seen = await look_at(page(b""), body, hops(), None, ("top", "bottom"))

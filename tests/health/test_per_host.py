@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from spaniel.app.checking import address_of
 from spaniel.errors import SpanielError
-from spaniel.health.documents.mention import Mention
+from spaniel.health.documents.mentions import Mention
+from spaniel.health.filters import web_address
+from spaniel.health.links import Link, Place
 from spaniel.health.ports import Looked, RunOptions
-from spaniel.health.sorting import web_address
-from spaniel.health.verdict import Link, Place
 from spaniel.testing import FakeClock
 from spaniel.url.parsing import parse
 from tests.health.test_run import World, all_of, busy, host_of, links_at, ok, run_over, told

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.health.due import Priorities, load
-from spaniel.health.observations import Observed
-from spaniel.health.registry_links import Wanted, asked_as, links, read_aliases, wanted
-from spaniel.health.verdict import Checked, Link, Place
+from spaniel.health.history import Observed
+from spaniel.health.links import Checked, Link, Place
+from spaniel.health.registry_links import Priorities, Wanted, asked_as, links, load, read_aliases, wanted
 from spaniel.registry.host_file import read_file
 from spaniel.verdicts import DAY, Expected, Verdict
 

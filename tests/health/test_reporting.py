@@ -8,10 +8,10 @@ from email.utils import format_datetime
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.following import LinkHops
+from spaniel.health.hops import LinkHops
+from spaniel.health.links import Link
 from spaniel.health.pages import Seen
-from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
-from spaniel.health.verdict import Link
+from spaniel.health.requests import Errand, answered, asked_to_wait, failed
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.testing import FakeClock

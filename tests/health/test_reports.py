@@ -13,9 +13,9 @@ from sarif_pydantic import Sarif
 
 from spaniel.errors import SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
+from spaniel.health.links import Checked, Finding, Link, Place, Remark
 from spaniel.health.reports import FORMATS, ReportContext
 from spaniel.health.summary import Summary, read_fail_on
-from spaniel.health.verdict import Checked, Finding, Link, Place, Remark
 from spaniel.verdicts import Change, Evidence, Hop, Move, Verdict
 
 if TYPE_CHECKING:

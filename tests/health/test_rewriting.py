@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.diffs import unified
 from spaniel.health.documents.kinds import EXTENSIONS, mentions
 from spaniel.health.documents.quoting import encode
 from spaniel.health.files import gather
-from spaniel.health.new_addresses import Wishes
-from spaniel.health.rewriting import Plan, plan_fixes, read_sources, rewrite, rewritten, write
-from spaniel.health.verdict import Checked, Link
+from spaniel.health.links import Checked, Link
+from spaniel.health.rewriting import Plan, Wishes, plan_fixes, read_sources, rewrite, rewritten, unified, write
 from spaniel.url.allowlist import read as read_allowlist
 from spaniel.verdicts import Move, Verdict
 from tests.health.documents.cases_markdown import CASES

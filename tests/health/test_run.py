@@ -15,11 +15,11 @@ from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
+from spaniel.health.links import Checked, Link, Place
 from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Checked, Link, Place
 from spaniel.hosts import Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock

@@ -11,8 +11,8 @@ import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
+from spaniel.health.links import Checked, Link
 from spaniel.health.ports import Heard, Looked, RunOptions
-from spaniel.health.verdict import Checked, Link
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Expected, Past, Verdict
 from tests.health.test_run import (

@@ -12,10 +12,10 @@ import pytest
 
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
+from spaniel.health.links import Checked, Link
 from spaniel.health.ports import Heard, HostCounts, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import CUT_OFF, Run
-from spaniel.health.verdict import Checked, Link
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Past, Verdict
 from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, spool_of, told

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health import head_trust
-from spaniel.health.certificates import ending
-from spaniel.health.head_trust import HeadTrust, Trust
-from spaniel.health.signs import signs
-from spaniel.health.verdict import Remark
+from spaniel.health import requests
+from spaniel.health.judging import ending
+from spaniel.health.links import Remark
+from spaniel.health.page_patterns import signs
+from spaniel.health.requests import HeadTrust, Trust
 from spaniel.url.parsing import parse
 from tests.health.plays import WORDS
 
@@ -97,8 +97,8 @@ def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
 
 
 def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert head_trust.MOST_KNOWN == 100_000
-    monkeypatch.setattr(head_trust, "MOST_KNOWN", 3)
+    assert requests.MOST_KNOWN == 100_000
+    monkeypatch.setattr(requests, "MOST_KNOWN", 3)
     trust = HeadTrust(tries=True)
     for number in range(10):
         trust.learn(f"http://{number}.test", Trust.TRUSTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.soft404 import PageText, looks_missing, resemblance, sibling_of
+from spaniel.health.page_patterns import PageText, looks_missing, resemblance, sibling_of
 from spaniel.url.parsing import parse
 from spaniel.url.value import Url
 from tests.health.plays import WORDS

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.documents.mention import Mention
-from spaniel.health.excluding import rules
-from spaniel.health.sorting import sort, web_address
-from spaniel.health.verdict import Checked, Link, Place
+from spaniel.health.documents.mentions import Mention
+from spaniel.health.filters import rules, sort, web_address
+from spaniel.health.links import Checked, Link, Place
 from spaniel.verdicts import Verdict
 from tests.health.test_excluding import mention
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from spaniel.errors import Code
-from spaniel.health.asking import Asker
-from spaniel.health.verdict import Link
+from spaniel.health.links import Link
+from spaniel.health.requests import Asker
 from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts.hosts import USUAL
 from spaniel.testing import FakeClock

@@ -10,9 +10,9 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.health.history import OPEN, History, Unfinished, this_process
+from spaniel.health.links import Finding, Link, Place, Remark
 from spaniel.health.resuming import begin
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Finding, Link, Place, Remark
 from spaniel.verdicts import Expected, Verdict
 from tests.health.conftest import MONDAY, Wall
 from tests.health.test_history import answer

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from spaniel.health.asking import Asker, Hints, Ways
+from spaniel.health.hops import Ways
 from spaniel.health.judging import judge
-from spaniel.health.verdict import Checked, Link
+from spaniel.health.links import Checked, Link
+from spaniel.health.requests import Asker, Hints
 from spaniel.verdicts import NOTHING, Past, Verdict
 from tests.health.plays import ELSEWHERE, by_method, elsewhere, fine, from_day, hang, missing, says
 from tests.health.truth import PATIENT, TRUTH, Row

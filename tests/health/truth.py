@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spaniel.health.asking import Ways
-from spaniel.health.verdict import Checked, Remark
+from spaniel.health.hops import Ways
+from spaniel.health.links import Checked, Remark
 from spaniel.hosts import Politeness
 from spaniel.net.resolver import failed
 from spaniel.reading import extract

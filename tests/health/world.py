@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import trustme
 
-from spaniel.health.asking import Asker, Ways
+from spaniel.health.hops import Ways
+from spaniel.health.requests import Asker
 from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http

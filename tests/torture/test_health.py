@@ -7,7 +7,7 @@ import resource
 
 import pytest
 
-from spaniel.health.verdict import Link
+from spaniel.health.links import Link
 from spaniel.verdicts import Expected
 from tests.health.test_asking import PIECE, Pouring, observe
 

@@ -14,16 +14,17 @@ from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
-from spaniel.health.asking import NO_HINTS, Asker, Hints, Ways
 from spaniel.health.history import History
+from spaniel.health.hops import Ways
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
+from spaniel.health.links import Link
 from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.registry_links import asked_as
+from spaniel.health.requests import NO_HINTS, Asker, Hints
 from spaniel.health.resuming import Begun, begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
 from spaniel.net.guard import literal_address
 from spaniel.net.http import RequestOptions
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.engine import Engine
     from spaniel.app.settings import Settings
-    from spaniel.health.verdict import Checked
+    from spaniel.health.links import Checked
     from spaniel.verdicts import Observation, Past
 
 log = logging.getLogger("spaniel.health")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from spaniel.app.fetch_options import FetchKeywords
-    from spaniel.health.verdict import Checked, Link
+    from spaniel.health.links import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.pipeline.answer import Answer

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from spaniel.health.verdict import Checked
+    from spaniel.health.links import Checked
 
 
 FORMATS = ("table", "json", "jsonl", "junit", "markdown", "html", "sarif", "github")

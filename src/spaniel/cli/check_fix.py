@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO
 
-    from spaniel.health.new_addresses import Wishes
-    from spaniel.health.rewriting import Fix, Plan, Source, Unfixed
-    from spaniel.health.verdict import Checked
+    from spaniel.health.links import Checked
+    from spaniel.health.rewriting import Fix, Plan, Source, Unfixed, Wishes
 
 SOME_UNWRITTEN = 1
 LONGEST = 10_000  # characters of a line that a terminal is shown
@@ -31,7 +30,7 @@ def report_takes_output(args: argparse.Namespace) -> bool:
 
 
 def wishes_of(args: argparse.Namespace) -> Wishes:
-    from spaniel.health.new_addresses import Wishes
+    from spaniel.health.rewriting import Wishes
 
     if not args.allowlist:
         return Wishes(args.temporary_too, args.archive)
@@ -61,7 +60,7 @@ def _by_file(plan: Plan) -> dict[str, list[Fix]]:
 
 
 def _show(plan: Plan, sources: dict[str, Source], out: TextIO) -> int:
-    from spaniel.health.diffs import unified
+    from spaniel.health.rewriting import unified
 
     for file, fixes in _by_file(plan).items():
         changes = {fix.span: fix.written for fix in fixes}

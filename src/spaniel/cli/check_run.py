@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from spaniel.app.groups import HealthSettings
     from spaniel.app.settings import Settings
     from spaniel.health.history import History
+    from spaniel.health.links import Checked, Link
     from spaniel.health.reports import Report
     from spaniel.health.run import Run
     from spaniel.health.spool import Spool
-    from spaniel.health.verdict import Checked, Link
 
     Add = Callable[[Checked], None]
 

@@ -8,8 +8,8 @@ import sys
 
 from spaniel.cli.lists import report_problems
 from spaniel.errors import shown
-from spaniel.health.sorting import TEXT_DIRECTIVE
-from spaniel.health.verdict import Checked, Link, Place
+from spaniel.health.filters import TEXT_DIRECTIVE
+from spaniel.health.links import Checked, Link, Place
 from spaniel.url.parsing import typed
 from spaniel.verdicts import Verdict
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.health.excluding import Rules
+    from spaniel.health.filters import Rules
     from spaniel.health.local import Fallbacks
     from spaniel.sources.rows import Problems
 
@@ -112,8 +112,8 @@ def found(
 ) -> Iterator[Link | Checked]:
     """Links to be asked for, and what is known of the others without asking. `follow`: the pages of sitemaps."""
     from spaniel.health.files import Options, gather
+    from spaniel.health.filters import sort_in_windows
     from spaniel.health.local import Disk, check_local
-    from spaniel.health.sorting import sort_in_windows
     from spaniel.sources.kinds import kind_named
 
     def report(problems: Problems) -> None:
@@ -151,7 +151,7 @@ def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
 
 
 def rules_of(args: argparse.Namespace) -> Rules:
-    from spaniel.health.excluding import IGNORE_FILE, read_ignore_file, rules
+    from spaniel.health.filters import IGNORE_FILE, read_ignore_file, rules
 
     chosen = rules(args.exclude, args.include, keep_private=args.include_private)
     return chosen._replace(exclude=chosen.exclude + read_ignore_file(IGNORE_FILE))

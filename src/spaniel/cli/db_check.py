@@ -17,10 +17,9 @@ from spaniel.cli.db_records import selection
 from spaniel.cli.lists import Inputs, list_options
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health import due
-from spaniel.health.new_addresses import successor
+from spaniel.health import registry_links
 from spaniel.health.registry_links import Wanted, links, wanted
-from spaniel.health.rewriting import Unfixed
+from spaniel.health.rewriting import Unfixed, successor
 from spaniel.health.summary import UNVERIFIED_CODE
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD, Verdict
@@ -31,15 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.app.groups import HealthSettings
-    from spaniel.health.history import History
-    from spaniel.health.observations import Observed
-    from spaniel.health.verdict import Checked, Link
+    from spaniel.health.history import History, Observed
+    from spaniel.health.links import Checked, Link
     from spaniel.registry.record import Record
 
     Last = Callable[[str], Observed | None]
     from typing import TextIO
 
-    from spaniel.health.new_addresses import Wishes
+    from spaniel.health.rewriting import Wishes
     from spaniel.registry import Editor, Registry
 
 
@@ -80,7 +78,7 @@ def _links(
     args: argparse.Namespace, registry: Registry, own: HealthSettings, history: History | None, unread: Failures
 ) -> Iterator[Link | Checked]:
     which = _wanted(args, history)
-    priorities = due.load(own.priorities_file)
+    priorities = registry_links.load(own.priorities_file)
     records = _some(registry.records(selection(args, deprecated=True), unread), args, unread)
     return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
 

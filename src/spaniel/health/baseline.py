@@ -14,7 +14,7 @@ from spaniel.verdicts import CONTRADICTED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spaniel.health.verdict import Checked, Place
+    from spaniel.health.links import Checked, Place
 
 VERSION = 1
 LARGEST = 64 * 1024 * 1024  # bytes of a file

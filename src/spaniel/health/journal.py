@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spaniel.health.history import History
-    from spaniel.health.observations import Answer
-    from spaniel.health.verdict import Checked
+    from spaniel.health.history import Answer, History
+    from spaniel.health.links import Checked
     from spaniel.verdicts import Past
 
     T = TypeVar("T")

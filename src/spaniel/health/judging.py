@@ -1,17 +1,20 @@
-"""What is reported of a link: its verdict (`spaniel/verdicts.py`), what differs from what is asserted, its findings."""
+"""The result of a link's check: its verdict (`spaniel/verdicts.py`), changes, findings."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from spaniel.health.findings import findings_of
-from spaniel.health.signs import FOR_SALE, LOGIN, signs
-from spaniel.health.verdict import Checked
+from spaniel.errors import shown
+from spaniel.health.links import Checked, Finding, Remark
+from spaniel.health.page_patterns import FOR_SALE, LOGIN, signs
 from spaniel.url.value import split
 from spaniel.verdicts import ANYTHING, Change, Verdict, asserts_content, decide
 
 if TYPE_CHECKING:
-    from spaniel.health.verdict import Link
+    from collections.abc import Iterator
+
+    from spaniel.health.links import Link
     from spaniel.verdicts import Expected, Observation, Past
 
 
@@ -75,3 +78,50 @@ def _why_suspect(observation: Observation) -> str:
     if observation.page_type == "login" and not known.is_login(first):
         return LOGIN
     return known.why_suspect(first, last) or (FOR_SALE if observation.is_parked else "")
+
+
+def findings_of(observation: Observation, past: Past) -> tuple[Finding, ...]:
+    seen = observation.soft_404 or observation.is_parked or observation.fragments
+    if not seen and observation.certificate_ends is None and not past.final_url:
+        return ()  # as of most links
+    return tuple(_findings(observation, past))
+
+
+def _findings(observation: Observation, past: Past) -> Iterator[Finding]:
+    if observation.soft_404:
+        text = "The page looks like one that says 'not found': a page that cannot exist looks the same."
+        yield Finding(Remark.SOFT_404, text)
+    if observation.is_parked:
+        yield Finding(Remark.PARKED, Remark.PARKED.meaning)
+    for fragment in observation.fragments:
+        name = fragment.name.removeprefix("#")
+        if fragment.found is False:
+            yield Finding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{shown(name)}'.", fragment.name)
+        elif fragment.found is None:
+            text = f"Whether the page has an anchor '#{shown(name)}' is not known."
+            yield Finding(Remark.FRAGMENT_UNKNOWN, text, fragment.name)
+    if (soon := ending(observation.certificate_ends, observation.at)) is not None:
+        yield soon
+    if _chain_changed(observation, past):
+        yield Finding(Remark.CHAIN_CHANGED, f"It led to {past.final_url} before; the redirects are others now.")
+
+
+def _chain_changed(observation: Observation, past: Past) -> bool:
+    """Only of a good answer: what a host says while it is down is no change of address."""
+    status = observation.evidence.status
+    if not past.final_url or observation.code or status is None or not 200 <= status <= 399:
+        return False
+    return (past.chain, past.final_url) != (observation.evidence.chain, observation.evidence.final_url)
+
+
+DAY = 86_400.0
+SOON = 14 * DAY
+
+
+def ending(ends: float | None, now: float) -> Finding | None:
+    """What is to be said of a certificate that ends within fourteen days."""
+    if ends is None or ends - now > SOON:
+        return None
+    days = math.floor((ends - now) / DAY)
+    left = "in less than a day" if days < 1 else "in 1 day" if days == 1 else f"in {days} days"
+    return Finding(Remark.CERTIFICATE_ENDING, f"Its certificate ends {left}.")

@@ -1,4 +1,4 @@
-"""What a page is, as far as a checker must know: its text, what came instead of it, a domain for sale, its anchors."""
+"""What a link check must know of a page: its text, its kind, whether the domain is for sale, its anchors."""
 
 from __future__ import annotations
 
@@ -6,23 +6,91 @@ import asyncio
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
-from spaniel.health.signs import signs
+from spaniel.health.page_patterns import signs
 from spaniel.pipeline.page_types import Evidence, page_type_of
 from spaniel.reading import read
 from spaniel.reading.html.parse import parse_html
 from spaniel.reading.kinds import parse_type
+from spaniel.verdicts import Content, Fragment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from spaniel.health.bodies import Body
-    from spaniel.health.following import LinkHops
+    from turbohtml import Document as Tree
+
+    from spaniel.health.hops import LinkHops
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document
-    from spaniel.verdicts import Content, Fragment
+    from spaniel.verdicts import Expected
+
+KEPT = 2 << 20  # bytes of the beginning that are kept to be read
+GLANCED = 256 << 10  # of a page whose status alone is wanted: signs stand at the beginning
+ANY_SIZE = 1 << 40  # the deadline ends what does not
+SPARE = 8 << 20  # how much longer than asserted a body may be and still be measured to its end
+
+
+class Needs(NamedTuple):
+    """What of a page must be looked at."""
+
+    measured: bool  # its content is asserted
+    read: bool  # to its end, or as far as anybody reads
+    most: int  # bytes that are transferred
+
+
+def needs_of(expected: Expected, *, reads: bool) -> Needs:
+    measured = expected.length is not None or expected.sha256 is not None
+    if not measured:
+        return Needs(False, reads, KEPT if reads else GLANCED)
+    if expected.length is None:
+        return Needs(True, True, ANY_SIZE)
+    return Needs(True, True, max(2 * expected.length, SPARE))
+
+
+class Body:
+    """A body as it comes: gigabytes in the memory of its beginning."""
+
+    __slots__ = ("_digest", "kept", "length", "most")
+
+    def __init__(self, needs: Needs) -> None:
+        self.most = needs.most
+        self._digest = sha256() if needs.measured else None
+        self.kept = bytearray()
+        self.length = 0
+
+    def take(self, piece: bytes) -> None:
+        self.length += len(piece)
+        if self._digest is not None:
+            self._digest.update(piece)
+        if len(self.kept) < KEPT:
+            self.kept += piece[: KEPT - len(self.kept)]
+
+    def anew(self) -> Body:
+        """For another page, of which as much is taken."""
+        return Body(Needs(self.is_measured, True, self.most))
+
+    @property
+    def is_measured(self) -> bool:
+        return self._digest is not None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was transferred to its end. One that ends just where nobody went on may have, too: not so here."""
+        return self.length < self.most
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether all of it is at hand."""
+        return self.is_whole and self.length == len(self.kept)
+
+    def content(self, text_sha256: str) -> Content | None:
+        if self._digest is None:
+            return None
+        return Content(self.length, self._digest.hexdigest() if self.is_whole else "", self.is_whole, text_sha256)
+
 
 KINDS = ("html", "text")
 NOTHING_OF_IT = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
@@ -136,10 +204,64 @@ def refresh_of(body: bytes, content_type: str | None) -> str:
 
 
 async def _fragments(names: Sequence[str], body: bytes, page: Page, is_whole: bool) -> tuple[Fragment, ...]:
-    from spaniel.health.fragments import look_for
-
     return await asyncio.to_thread(look_for, names, body, page.headers.get("content-type", ""), is_whole=is_whole)
 
 
 def _hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+MARKUP_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+DIRECTIVE = ":~:"  # text to be marked, by a browser alone; what stands before it is the fragment
+PREFIXES = ("user-content-",)  # of ids, which a script of the site leaves out
+_HEADINGS = tuple(f"h{level}" for level in range(1, 7))
+ANCHORED = ", ".join(
+    [f"{tag}[id]" for tag in _HEADINGS] + [f"{tag} [id], {tag} a[name]" for tag in _HEADINGS] + ["section[id]"]
+)
+# What only a script understands: a route of an application, lines of a file, parameters.
+_FOR_SCRIPTS = re.compile(r"[!/]|L\d+(-L?\d+)?$|.*=")
+_DATA = ("application/json", "application/ld+json", "importmap", "speculationrules")
+
+
+def look_for(names: Sequence[str], body: bytes, content_type: str, *, is_whole: bool) -> tuple[Fragment, ...]:
+    """Each name, and whether it is there. None where only whoever runs the page's scripts could tell."""
+    essence, charset = parse_type(content_type)
+    if essence not in MARKUP_TYPES:
+        return tuple(Fragment(name, True if _is_the_top(name) else None) for name in names)
+    tree, cut, *_ = parse_html(body, charset)
+    anchors = _anchors(tree)
+    may_be_made = cut or not is_whole or _may_be_made(tree)
+    return tuple(Fragment(name, _found(name, anchors, may_be_made)) for name in names)
+
+
+def _found(name: str, anchors: frozenset[str], may_be_made: bool) -> bool | None:
+    plain = _plain(name)
+    decoded = unquote(plain)
+    if _is_the_top(name) or plain in anchors or decoded in anchors:
+        return True
+    return None if may_be_made or _FOR_SCRIPTS.match(decoded) else False
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("#").partition(DIRECTIVE)[0]
+
+
+def _is_the_top(name: str) -> bool:
+    """Which every page has."""
+    return _plain(name).lower() in ("", "top")
+
+
+def _anchors(tree: Tree) -> frozenset[str]:
+    ids = [element.attr("id") for element in tree.select("[id]")]
+    names = [element.attr("name") for element in tree.select("a[name]")]
+    given = {name for name in (*ids, *names) if name}
+    bare = {name.removeprefix(prefix) for name in given for prefix in PREFIXES}
+    return frozenset(given | bare)
+
+
+def _may_be_made(tree: Tree) -> bool:
+    """Whether a script may make anchors: there is one, and no heading has an anchor already, as pages that bring theirs
+    along would."""
+    if tree.select_one(ANCHORED) is not None:
+        return False
+    return any((script.attr("type") or "").lower() not in _DATA for script in tree.select("script"))

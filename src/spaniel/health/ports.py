@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_HOST_WAIT_SECONDS, CHECK_JOBS
 
 if TYPE_CHECKING:
-    from spaniel.health.verdict import Checked, Link
+    from spaniel.health.links import Checked, Link
     from spaniel.verdicts import Past
 
 

@@ -1,23 +1,65 @@
-"""Links of a database: what each record asserts, which of them are wanted, and where a staging host stands in."""
+"""Links of a registry: which URL is requested for a record, how often it is checked, and when it is due."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.health.due import PRIORITY
-from spaniel.health.verdict import Checked, Link, Place
+from spaniel.health.links import Checked, Link, Place
 from spaniel.registry.folder import authority
 from spaniel.registry.record import DEPRECATED
-from spaniel.tables import complaint
-from spaniel.verdicts import Expected, Verdict
+from spaniel.tables import Table, complaint, nearest, read_toml
+from spaniel.verdicts import DAY, Expected, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from spaniel.health.due import Priorities
-    from spaniel.health.observations import Observed
+    from spaniel.health.history import Observed
     from spaniel.registry.record import Record
+
+SHIPPED = os.path.join(os.path.dirname(__file__), "priorities.toml")
+EARLY = 0.1  # of the time between two checks: a job that runs daily does not run at the same second
+PRIORITY = "priority"  # the key of a record
+
+
+class Priorities(NamedTuple):
+    default: str
+    days: Mapping[str, int]
+    sooner: Mapping[str, int]
+    categories: Mapping[str, str]
+
+    def of(self, said: object, categories: Iterable[str]) -> str:
+        """The priority of a record, by its key or a category; the most frequent of several."""
+        if said in self.days:
+            return str(said)
+        found = [self.categories[name] for name in categories if name in self.categories]
+        return min(found, key=self.days.__getitem__, default=self.default)
+
+    def is_due(self, priority: str, last: Observed | None, now: float) -> bool:
+        """Whether it is time for a link of this priority. One that was never checked is due."""
+        if last is None:
+            return True
+        days = self.days[priority or self.default]
+        days = min(days, self.sooner.get(last.verdict, days))
+        return now - last.last_at >= days * DAY * (1 - EARLY)
+
+
+def load(file: str = "") -> Priorities:
+    path = file or SHIPPED
+    table = Table(read_toml(path, "priorities"), path)
+    read = Priorities(
+        table.text("default"), table.number_map("days"), table.number_map("sooner"), table.text_map("categories")
+    )
+    table.close()
+    for place, name in (("default", read.default), *((f"categories.{key}", of) for key, of in read.categories.items())):
+        if name not in read.days:
+            raise complaint(f"{path}.{place}", f"there is no priority '{name}'; {nearest(name, read.days)}")
+    for verdict in read.sooner:
+        if verdict not in set(Verdict):
+            raise complaint(f"{path}.sooner.{verdict}", f"no such verdict; {nearest(verdict, set(Verdict))}")
+    return read
+
 
 REDIRECT_OK, TYPE_OK = "redirect-ok", "content-type-change-ok"  # categories that others' tools know
 _PATH_LINE = re.compile(r"""^_path:[ \t]*["']?""", re.MULTILINE)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import by_fragment
+from spaniel.health.links import by_fragment
 from spaniel.verdicts import BAD
 
 if TYPE_CHECKING:

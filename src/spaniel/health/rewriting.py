@@ -1,4 +1,4 @@
-"""New addresses written in place of those that moved: planned on what is read, proved on the new text, then written."""
+"""New addresses written into the documents that mention the old ones, or shown as a diff."""
 
 from __future__ import annotations
 
@@ -11,19 +11,151 @@ from spaniel.files import write_atomically
 from spaniel.health.documents import encoding, kinds
 from spaniel.health.documents.quoting import encode
 from spaniel.health.files import LARGEST, read_bytes
-from spaniel.health.new_addresses import PERMANENT_ONLY, successor
-from spaniel.health.packing import file_name
-from spaniel.health.sorting import SCHEME, web_address
+from spaniel.health.filters import SCHEME, web_address
+from spaniel.health.links import file_name
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spaniel.health.documents.encoding import Decoded
-    from spaniel.health.documents.mention import Mention
-    from spaniel.health.new_addresses import Wishes
-    from spaniel.health.verdict import Checked, Place
+    from spaniel.health.documents.mentions import Mention
+    from spaniel.health.links import Checked, Place
 
     Span = tuple[int, int]
+
+
+def _everywhere(_host: str) -> str | None:
+    return None
+
+
+class Wishes(NamedTuple):
+    """What may be written."""
+
+    temporary_too: bool = False  # redirects that need not stay
+    archive: bool = False  # copies in an archive, for links that are dead
+    refused_host: Callable[[str], str | None] = _everywhere  # why a host is not allowed: `Allowlist.refusal`
+
+
+PERMANENT_ONLY = Wishes()
+
+
+class Successor(NamedTuple):
+    """A new address, or why there is none."""
+
+    url: str = ""
+    why: str = ""
+    refusal: str = ""
+    suggestion: str = ""
+
+
+def successor(checked: Checked, wishes: Wishes = PERMANENT_ONLY) -> Successor | None:
+    """What is to be written in place of a link; None for one with which nothing is wrong."""
+    if checked.verdict is Verdict.MOVED and checked.move is not None:
+        return _moved(checked, wishes)
+    if checked.verdict is Verdict.DEAD and checked.archived:
+        if not wishes.archive:
+            return Successor(refusal="dead; an archive has a copy (--archive writes it)", suggestion=checked.archived)
+        return _allowed(checked.archived, "", wishes, "dead: an archive's copy")
+    return None
+
+
+def _moved(checked: Checked, wishes: Wishes) -> Successor:
+    move = checked.move
+    if move is None or not move.to:
+        return Successor(refusal="nobody knows where it moved to")
+    if move.is_suspect:
+        why = move.why_suspect or "it may not be the same page"
+        return Successor(refusal=f"its end is suspect: {why}", suggestion=move.to)
+    if not move.is_permanent and not wishes.temporary_too:
+        return Successor(refusal="moved for a time only (--temporary-too writes it)", suggestion=move.to)
+    return _allowed(move.to, checked.link.url, wishes, "moved" if move.is_permanent else "moved for a time")
+
+
+def _allowed(to: str, old: str, wishes: Wishes, why: str) -> Successor:
+    """A page of the web, on a host that is allowed, and not one that gives encryption up."""
+    from spaniel.url import parse
+
+    try:
+        url = parse(to)
+    except SpanielError as error:
+        return Successor(refusal=f"its new address is none: {error.message}")
+    if "@" in to.partition("://")[2].partition("/")[0]:
+        return Successor(refusal="its new address has a name and a password in it")
+    if old.startswith("https:") and url.scheme == "http":
+        return Successor(refusal="it moved from https to http", suggestion=url.href)
+    if (refusal := wishes.refused_host(url.host)) is not None:
+        return Successor(refusal=f"its new host {url.host} is not written: {refusal}", suggestion=url.href)
+    return Successor(url.href, why)
+
+
+CONTEXT = 3
+NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def unified(name: str, text: str, changes: Mapping[tuple[int, int], str]) -> Iterator[str]:
+    """The lines of the diff of one file; those of the file with their own ends, LF alone counting as one."""
+    lines = _lines(text)
+    edits = list(_edits(text, lines, changes))
+    if not edits:
+        return
+    yield f"--- a/{name}\n"
+    yield f"+++ b/{name}\n"
+    shift = 0
+    for group in _groups(edits):
+        first, last = max(0, group[0][0] - CONTEXT), min(len(lines), group[-1][1] + CONTEXT)
+        body: list[str] = []
+        at = first
+        for begin, end, new in group:
+            body += [f" {line}" for line in lines[at:begin]]
+            body += [f"-{line}" for line in lines[begin:end]]
+            body += [f"+{line}" for line in new]
+            at = end
+        body += [f" {line}" for line in lines[at:last]]
+        grown = sum(len(new) - (end - begin) for begin, end, new in group)
+        old, now = last - first, last - first + grown
+        yield f"@@ -{first + 1},{old} +{first + 1 + shift},{now} @@\n"
+        yield from (line if line.endswith("\n") else f"{line}\n{NO_NEWLINE}" for line in body)
+        shift += grown
+
+
+def _lines(text: str) -> list[str]:
+    """By LF, as diff has it: a lone CR is a character like any other."""
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def _edits(text: str, lines: list[str], changes: Mapping[tuple[int, int], str]) -> Iterator[tuple[int, int, list[str]]]:
+    """Lines from, to, and what comes in their place; changes that touch the same lines are one edit."""
+    waiting = sorted(changes.items(), reverse=True)
+    number = end = 0
+    while waiting:
+        first, start = number, end
+        end += len(lines[number])
+        number += 1
+        if waiting[-1][0][0] >= end:
+            continue
+        new, at = "", start
+        while waiting and waiting[-1][0][0] < end:
+            (change_start, change_end), written = waiting.pop()
+            new += text[at:change_start] + written
+            at = change_end
+            while end < change_end:
+                end += len(lines[number])
+                number += 1
+        yield first, number, _lines(new + text[at:end])
+
+
+def _groups(edits: list[tuple[int, int, list[str]]]) -> Iterator[list[tuple[int, int, list[str]]]]:
+    """Edits that are near enough to stand in one hunk."""
+    group = edits[:1]
+    for edit in edits[1:]:
+        if edit[0] - group[-1][1] > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(edit)
+    yield group
+
 
 ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 COMPRESSED = "its file is compressed, or cannot be read; change it by hand"

@@ -12,9 +12,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health.observations import Answer, without_network
+from spaniel.health.history import Answer, without_network
+from spaniel.health.links import Checked, by_fragment
 from spaniel.health.ports import Heard, Looked
-from spaniel.health.verdict import Checked, by_fragment
 from spaniel.hosts.scheduler import Scheduler
 from spaniel.verdicts import ANYTHING, BAD, NOTHING, Verdict
 

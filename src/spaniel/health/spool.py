@@ -10,15 +10,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.packing import pack, plain, unpack_checked, unpack_link
+from spaniel.health.links import Checked, pack, plain, unpack_checked, unpack_link
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.health.verdict import Checked
 from spaniel.verdicts import ANYTHING, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from spaniel.health.verdict import Link, Place
+    from spaniel.health.links import Link, Place
     from spaniel.verdicts import Past
 
 _DONE = 1 - min(Heard)  # added to how far a request came, in an earlier part of the run; 0: not asked yet

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import Remark, word_of
+from spaniel.health.links import Remark, word_of
 from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spaniel.health.verdict import Checked
+    from spaniel.health.links import Checked
 
 ALL_HOLD, CONTRADICTED_CODE, UNVERIFIED_CODE = 0, 1, 3
 NOTHING = "none"  # of --fail-on: nothing makes a run fail

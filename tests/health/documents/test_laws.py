@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaniel.health.documents import bare, html, markdown
+from spaniel.health.documents import html, markdown
+from spaniel.health.documents import mentions as plain_text
 from spaniel.health.documents.kinds import EXTENSIONS, mentions
-from spaniel.health.documents.mention import LINE_END
+from spaniel.health.documents.mentions import LINE_END
 from spaniel.health.documents.quoting import WAYS, decode, encode
 from spaniel.health.files import Options, gather
 from tests.health.documents.cases_markdown import CASES
@@ -202,7 +203,7 @@ BARE = st.lists(
 @settings(deadline=None)
 def test_an_address_that_stands_alone_ends_where_the_long_way_says(text: str, limit: int) -> None:
     for end in (len(text), min(limit, len(text))):
-        quick = list(bare.scan(text, 0, end))
+        quick = list(plain_text.scan(text, 0, end))
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(bare, "PLAIN", re.compile(r"(?!)"))
-            assert list(bare.scan(text, 0, end)) == quick
+            patched.setattr(plain_text, "PLAIN", re.compile(r"(?!)"))
+            assert list(plain_text.scan(text, 0, end)) == quick

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.documents.mention import Lines, Mention
+from spaniel.health.documents.mentions import Lines, Mention
 from spaniel.sources.kinds import DOCUMENTS, KINDS, FileKind, kind_by_content, kind_by_name, text_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from spaniel.health.documents.mention import Found
+    from spaniel.health.documents.mentions import Found
 
     Reader = Callable[[str], Iterator[Found]]
 
@@ -21,10 +22,6 @@ EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind n
 EXTENSIONS["xml"] = f"{KINDS[FileKind.SITEMAP].extensions} {KINDS[FileKind.FEED].extensions}"  # with all their links
 PROSE = frozenset({"markdown", "mdx", "html", "rst", "notebook", "text"})  # read in folders without being asked for
 DATA = frozenset({"json", "jsonl", "yaml", "csv", "tsv"})  # have fields
-MODULES = {
-    "text": "bare", "yaml": "yaml_fields", "json": "json_fields", "jsonl": "json_fields", "csv": "csv_fields",
-    "tsv": "csv_fields", "sitemap": "xml", "feed": "xml", "bookmarks": "html",
-}  # fmt: skip
 MARKDOWN_SIGNS = re.compile(r"\]\(|\]\[|^#{1,6} |^(?:```|~~~)|^ {0,3}\[[^\]\n]{1,200}\]:", re.MULTILINE)
 BEGINNING = 4096  # characters by which a document is recognized that has no known extension
 
@@ -62,8 +59,27 @@ def mentions(text: str, file: str, kind: str = "", fields: Collection[str] = ())
         raise SpanielError(Code.BAD_ARGS, field="kind of document", reason=f"'{kind}' is none of {known}")
     if fields and kind not in DATA:
         return
-    module = import_module(f"spaniel.health.documents.{MODULES.get(kind, kind)}")
-    found = module.links(text, fields) if kind in DATA else module.links(text)
+    found = _reader(kind, fields)(text)
     lines = Lines(text)
     for one in found:
         yield Mention(one.url, lines.place(one.start, file), one.start, one.end, one.syntax, one.base)
+
+
+def _reader(kind: str, fields: Collection[str]) -> Reader:
+    """The function that finds the links of such a document. Only its module is imported."""
+    if kind in DATA:
+        from spaniel.health.documents import data
+
+        by_kind = {"yaml": data.yaml_links, "json": data.json_links, "jsonl": data.json_links}
+        return partial(by_kind.get(kind, data.csv_links), fields=fields)
+    if kind in ("html", "bookmarks", "xml", "sitemap", "feed"):
+        from spaniel.health.documents import html
+
+        return html.links if kind in ("html", "bookmarks") else html.xml_links
+    if kind in ("markdown", "mdx"):
+        from spaniel.health.documents import markdown
+
+        return markdown.links if kind == "markdown" else markdown.mdx_links
+    module = import_module(f"spaniel.health.documents.{'mentions' if kind == 'text' else kind}")
+    reader: Reader = module.links
+    return reader

@@ -1,9 +1,4 @@
-"""Links in Markdown and MDX: in brackets, in definitions, in angle brackets, bare, in raw HTML, and in front matter.
-
-pyromark (pulldown-cmark) finds blocks, links and code, with the byte range of each. This module finds the destination
-inside a link's range, so that it can be reported by line and column and replaced by `--fix`. Bare addresses, which are
-not CommonMark, are looked for in the text that is left.
-"""
+"""Links of Markdown and MDX documents."""
 
 from __future__ import annotations
 
@@ -13,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyromark
 
-from spaniel.health.documents import bare, html, yaml_fields
-from spaniel.health.documents.html_tags import MARKDOWN_TAG, links_of
-from spaniel.health.documents.mention import LINE_END, Found, Stitched
+from spaniel.health.documents import data, html, mentions
+from spaniel.health.documents.html import MARKDOWN_TAG, links_of
+from spaniel.health.documents.mentions import LINE_END, Found, Stitched
 from spaniel.health.documents.quoting import decode, from_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
 FRONT_ENDS = {  # YAML may end with dots too
@@ -171,7 +167,7 @@ def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
     if closed is None:
         return None, 0
     span = opened.end(), closed.start()
-    found = yaml_fields.scan(text, *span) if fence == "---" else bare.scan(text, *span)
+    found = data.scan(text, *span) if fence == "---" else mentions.scan(text, *span)
     return found, closed.end()
 
 
@@ -454,10 +450,10 @@ class _Reader:
         if raw.find(b"://", start, end) < 0 and not WWW.search(raw, start, end):
             return
         text, at, limit = self._source.text, self._source.offset(start), self._source.offset(end)
-        while found := bare.BEGINS.search(text, at, limit):
-            stop = bare.end_of(text, found, limit)
+        while found := mentions.BEGINS.search(text, at, limit):
+            stop = mentions.end_of(text, found, limit)
             if stop is not None:
-                yield bare.made(text, found.start(), stop)
+                yield mentions.made(text, found.start(), stop)
             at = stop or found.end()
 
     def _definitions(self) -> Iterator[Found]:
@@ -538,3 +534,7 @@ def _without_program(text: str) -> str:
         made += text[at:begin], WRITTEN.sub("_", text[begin:end])
         at = end
     return VALUE.sub(lambda found: f'"{" " * (len(found[0]) - 2)}"', "".join([*made, text[at:]]))
+
+
+def mdx_links(text: str) -> Iterator[Found]:
+    return links(text, mdx=True)

@@ -1,17 +1,17 @@
-"""Links in Jupyter notebooks: in their cells of Markdown, with the place in the file."""
+"""Links of Jupyter notebooks: those of their Markdown cells."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from spaniel.health.documents import markdown
-from spaniel.health.documents.json_fields import COLON, TOKEN, inside, unescaped
+from spaniel.health.documents.data import COLON, TOKEN, inside, unescaped
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.health.documents.mention import Found
+    from spaniel.health.documents.mentions import Found
 
 PROSE = frozenset({"markdown", "heading"})
 
@@ -33,7 +33,7 @@ def links(text: str) -> Iterator[Found]:
 
 
 class _Cells:
-    """Told of brackets, keys and strings, it knows the sources of cells: lists of lines, or one string."""
+    """Collects the sources of cells from brackets, keys and strings: lists of lines, or one string."""
 
     def __init__(self) -> None:
         self._keys: list[str] = []

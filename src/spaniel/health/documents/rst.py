@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from spaniel.health.documents import bare, html
-from spaniel.health.documents.mention import Found, Stitched
+from spaniel.health.documents import html, mentions
+from spaniel.health.documents.mentions import Found, Stitched
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OPTION = re.compile(r"[ \t]*+:(?P<name>[\w-]+):(?:[ \t]++(?P<value>\S.*)?|$)")
 DOCTEST = re.compile(r"[ \t]*+>>>(?:[ \t]|$)")
 INLINE = re.compile(
     rf"\\.|``(?P<literal>(?:[^`]|`(?!`))*+)``|`(?P<text>(?:[^`\\]|\\.)*+)`(?P<mark>__?)?"
-    rf"|{bare.BEGINS.pattern}",
+    rf"|{mentions.BEGINS.pattern}",
     re.IGNORECASE | re.DOTALL,
 )
 EMBEDDED = re.compile(r"(?:\A|\s)<(?P<url>[^<>]++)>\Z")
@@ -205,9 +205,9 @@ class _Reader:
             return found.end()
         if found["literal"] is not None or found[0][0] == "\\":
             return found.end()
-        end = bare.end_of(whole.text, found, len(whole.text))
+        end = mentions.end_of(whole.text, found, len(whole.text))
         if end is None:
             return found.end()
-        one = bare.made(whole.text, found.start(), end)
+        one = mentions.made(whole.text, found.start(), end)
         self._found.append(one._replace(start=whole.source(one.start), end=whole.source_end(one.end)))
         return end

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
+from spaniel.health.reports.report import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
 from spaniel.health.summary import fails
 from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked, Place
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked, Place
 
 
 class GithubReport:

@@ -9,7 +9,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.wording import (
+from spaniel.health.links import Remark, word_of
+from spaniel.health.reports.report import (
     LONGEST,
     WORDS,
     details,
@@ -20,16 +21,15 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import Remark, word_of
 from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked
 
 MOST_WELL = 20_000  # links that are well and are listed all the same: a browser must be able to open the file
 MOST_PAST = 30  # checks of a link that are drawn

@@ -13,9 +13,9 @@ from spaniel.errors import json_safe
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked
     from spaniel.verdicts import Evidence
 
 _encode = msgspec.json.Encoder().encode

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from spaniel.errors import shown
-from spaniel.health.reports.wording import LONGEST, details, label, places_of, position
+from spaniel.health.links import word_of
+from spaniel.health.reports.report import LONGEST, details, label, places_of, position
 from spaniel.health.summary import fails
-from spaniel.health.verdict import word_of
 from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked, Place
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked, Place
 
 
 class Case(NamedTuple):

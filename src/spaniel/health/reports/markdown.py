@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.wording import (
+from spaniel.health.links import word_of
+from spaniel.health.reports.report import (
     LONGEST,
     WORDS,
     details,
@@ -18,15 +19,14 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import word_of
 from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked
 
 MOST_PLACES = 20  # in one row
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~@$!&])")

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from spaniel.errors import shown
-from spaniel.health.packing import file_name
+from spaniel.health.links import Remark, file_name
 from spaniel.health.reports.json import written
-from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, meaning, places_of
+from spaniel.health.reports.report import LONGEST, details, is_worth_telling, label, meaning, places_of
 from spaniel.health.summary import fails
-from spaniel.health.verdict import Remark
 from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked, Place
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked, Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 RULES: dict[str, Verdict | Remark] = {each.value: each for each in (*Verdict, *Remark)}

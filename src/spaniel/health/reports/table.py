@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.wording import (
+from spaniel.health.reports.report import (
     LONGEST,
     details,
     is_worth_telling,
@@ -19,9 +19,9 @@ from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.links import Checked, Place
+    from spaniel.health.reports.report import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked, Place
 
 RED, YELLOW, GREEN, DIM, PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[2m", "\x1b[0m"
 

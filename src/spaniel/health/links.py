@@ -1,14 +1,19 @@
-"""A link, and what is reported of it: the verdict (`spaniel/verdicts.py` decides it), places and findings."""
+"""A link, the places that mention it, and the result of its check; how these are stored as bytes."""
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from spaniel.verdicts import ANYTHING, Change, Evidence, Expected, Move, Verdict
+import msgspec
+
+from spaniel.verdicts import ANYTHING, Change, Evidence, Expected, Hop, Move, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    T = TypeVar("T")
 
 
 class Place(NamedTuple):
@@ -106,3 +111,32 @@ def by_fragment(checked: Checked) -> Iterator[Checked]:
         if finding.remark is Remark.FRAGMENT_MISSING:
             part = part._replace(verdict=Verdict.FAILING, reason=finding.text, failures=0)
         yield part
+
+
+_HALF = re.compile(r"\\udc([89a-f][0-9a-f])")
+_encode = msgspec.json.Encoder().encode
+unpack_link = msgspec.json.Decoder(Link).decode
+unpack_checked = msgspec.json.Decoder(Checked).decode
+unpack_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
+
+
+def pack(value: object) -> bytes:
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(plain(value))
+
+
+def plain(value: T) -> T:
+    """The same with half characters as their escapes."""
+    if isinstance(value, str):
+        return value.encode(errors="backslashreplace").decode()  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        parts = [plain(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)  # type: ignore[return-value]
+    return value
+
+
+def file_name(text: str) -> str:
+    """A file's name again as the system has it: a byte that is no UTF-8 was made an escape."""
+    return _HALF.sub(lambda found: chr(0xDC00 + int(found[1], 16)), text) if "\\" in text else text

@@ -1,37 +1,170 @@
-"""One link asked: HEAD where that is enough, GET where it is not; what came back, as an `Observation`.
+"""One link requested: HEAD where that is enough, else GET, redirects included; the response as an `Observation`.
 
-Nothing here says what an answer means: `spaniel/verdicts.py` does. A host that asks us to wait is not waited for here:
-the observation says how long, and a run continues with other links meanwhile.
+Nothing here decides what a response means: `spaniel/verdicts.py` does. A host that asks us to wait is not waited for
+here: the observation says how long, and the run continues with other links meanwhile.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+from datetime import UTC, datetime
+from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from spaniel.errors import Code, SpanielError
-from spaniel.health.bodies import GLANCED, Body, needs_of
-from spaniel.health.following import LinkHops, Ways, follow
-from spaniel.health.head_trust import HeadTrust, Trust
-from spaniel.health.pages import NOTHING_OF_IT, Seen, look_at, look_at_head, tells_something
-from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
-from spaniel.health.signs import LOGIN, signs
-from spaniel.health.soft404 import PageText, looks_missing, sibling_of
+from spaniel.errors import Code, SpanielError, shown
+from spaniel.health.hops import LinkHops, Ways, follow
+from spaniel.health.page_patterns import LOGIN, PageText, looks_missing, sibling_of, signs
+from spaniel.health.pages import GLANCED, NOTHING_OF_IT, Body, Seen, look_at, look_at_head, needs_of, tells_something
+from spaniel.hosts.retry_after import seconds_until
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
-from spaniel.verdicts import ANYTHING, Observation, asserts_content, asserts_redirect
+from spaniel.verdicts import ANYTHING, Evidence, Observation, asserts_content, asserts_redirect
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock
+    from spaniel.health.links import Link
     from spaniel.health.pages import Reads
-    from spaniel.health.verdict import Link
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.retrieve import Door
     from spaniel.url.value import Url
     from spaniel.verdicts import Fragment
+
+LONGEST_TYPE = 100  # characters that are told
+UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
+PHASES = {"headers": "head", "start": ""}  # as evidence has them; others have their own names
+TLS = ("certificate", "tls")
+
+
+class Errand:
+    """A link that is being asked, and what has come of it so far."""
+
+    __slots__ = ("at", "attempts", "began", "clock", "head", "head_end", "link", "url")
+    url: Url  # as soon as it is known to be one
+
+    def __init__(self, link: Link, clock: Clock, attempts: int) -> None:
+        self.link, self.attempts, self.clock = link, attempts, clock
+        self.at = clock.now().timestamp()
+        self.began = clock.monotonic()
+        self.head: bool | None = None  # whether HEAD had a good answer; None where it was not asked
+        self.head_end: Url | None = None  # where that one came from
+
+
+def asked_to_wait(page: Page, clock: Clock) -> float | None:
+    """For how long a host asks to be left alone with an answer; None where it does not."""
+    if page.status not in (429, 503) or signs().is_challenge(page.headers):
+        return None  # who asks for a proof will ask for it later, too
+    seconds = seconds_until(page.headers.get("retry-after"), clock.now())
+    if seconds is None:
+        return UNSAID if page.status == 429 else None
+    return float(math.ceil(seconds))  # not a moment too early
+
+
+def answered(errand: Errand, hops: LinkHops, method: str, page: Page, seen: Seen) -> Observation:
+    """There was an answer, whatever its status."""
+    return Observation(
+        at=errand.at,
+        evidence=_evidence(errand, hops, method, ""),
+        content_type=_essence(page.headers.get("content-type", "")),
+        content=seen.content,
+        page_type=seen.page_type,
+        is_parked=seen.is_parked,
+        soft_404=seen.soft_404,
+        fragments=seen.fragments,
+        certificate_ends=hops.certificate_ends,
+        retry_after=asked_to_wait(page, errand.clock),
+    )
+
+
+def failed(errand: Errand, hops: LinkHops | None, method: str, error: SpanielError) -> Observation:
+    """There was none: a refusal, whose details are the evidence."""
+    cause = "refused" if error.details.get("refused") else str(error.details.get("cause", ""))
+    evidence = _evidence(errand, hops, method, _phase(error, hops, cause))
+    waits = error.code in (Code.HTTP_4XX, Code.HTTP_5XX)  # what a host said before, and would say again
+    if waits:
+        status = error.details.get("status")
+        evidence = evidence._replace(status=status if isinstance(status, int) else None)
+    return Observation(
+        at=errand.at,
+        evidence=evidence,
+        code=str(error.code),
+        error=error.message,
+        cause=cause,
+        certificate_ends=hops.certificate_ends if hops is not None else None,
+        retry_after=float(str(error.details["retry_after"])) if waits else None,
+    )
+
+
+def _phase(error: SpanielError, hops: LinkHops | None, cause: str) -> str:
+    if error.code is Code.DNS_FAILED:
+        return "dns"
+    if error.code not in (Code.NETWORK, Code.TIMEOUT, Code.ROBOTS_UNAVAILABLE):
+        return ""
+    if cause:
+        return "tls" if cause in TLS else "connect"
+    phase = str(error.details.get("phase") or (hops.deadline.phase if hops is not None else ""))
+    return PHASES.get(phase, phase)
+
+
+def _evidence(errand: Errand, hops: LinkHops | None, method: str, phase: str) -> Evidence:
+    if hops is None:
+        return Evidence(at=_written(int(errand.at)), attempts=errand.attempts)
+    return Evidence(
+        method=method if hops.is_asked else "",
+        status=hops.status,
+        chain=tuple(hops.chain),
+        final_url=hops.url.href,
+        phase=phase,
+        attempts=errand.attempts,
+        address=hops.address,
+        at=_written(int(errand.at)),
+        seconds=round(errand.clock.monotonic() - errand.began, 3),
+    )
+
+
+@lru_cache(maxsize=256)
+def _essence(content_type: str) -> str:
+    return shown(content_type.partition(";")[0].strip().lower(), LONGEST_TYPE)
+
+
+@lru_cache(maxsize=8)
+def _written(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC).isoformat()[:19]}Z"
+
+
+MOST_KNOWN = 100_000  # hosts; those that are forgotten are tried again
+
+
+class Trust(Enum):
+    """How far a host's HEAD has been tried. One confirmation is enough: what a further GET could show, that the host
+    answers any path alike, `--soft-404` looks for."""
+
+    UNTRIED = 0  # its first good answer is confirmed by GET
+    TRUSTED = 1
+    DISTRUSTED = 2  # it is asked by GET
+
+
+class HeadTrust:
+    """Hosts by origin, for one run."""
+
+    def __init__(self, tries: bool) -> None:
+        self._start = Trust.UNTRIED if tries else Trust.TRUSTED
+        self._known: dict[str, Trust] = {}
+
+    def of(self, origin: str) -> Trust:
+        return self._known.get(origin, self._start)
+
+    def learn(self, origin: str, trust: Trust) -> None:
+        """Trust grows step by step; distrust stays."""
+        if self.of(origin).value < trust.value:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[origin] = trust
+
 
 __all__ = ["Asker", "Hints", "Observation", "Ways"]
 

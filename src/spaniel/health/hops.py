@@ -1,4 +1,4 @@
-"""A link's hops: what the redirect loop does at each, with robots.txt where asked and a cookie where it is needed."""
+"""The hops of a link: what the redirect loop does at each, with robots.txt if asked and cookies where needed."""
 
 from __future__ import annotations
 
