@@ -28,7 +28,7 @@ from spaniel.health.history import (
 )  # fmt: skip
 from spaniel.health.links import Checked, Link, Place
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.verdicts import MIN_INTERVAL, DAY, Evidence, Hop, Verdict
+from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
 CHAIN = (Hop(URL, 301), Hop("http://a.example/2", 302))

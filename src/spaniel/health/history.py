@@ -16,7 +16,7 @@ from spaniel.database import Database, Layout
 from spaniel.health.links import Link, pack, plain, unpack_chain, unpack_checked
 from spaniel.health.ports import Heard, HostCounts
 from spaniel.private_folder import open_shared_folder
-from spaniel.verdicts import MIN_INTERVAL, BAD, DAY, GOOD, NOTHING, Past, Verdict
+from spaniel.verdicts import BAD, DAY, GOOD, MIN_INTERVAL, NOTHING, Past, Verdict
 
 if TYPE_CHECKING:
     import sqlite3
