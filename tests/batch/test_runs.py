@@ -221,7 +221,7 @@ def test_a_bug_in_the_supervisor_ends_the_run_and_does_not_hang_it(tmp_path: Pat
 @pytest.mark.parametrize(
     ("urls", "jobs", "message"),
     [
-        ("https://a.example/", 1, "urls: is one text"),
+        ("https://a.example/", 1, "urls: is a single text"),
         ([b"https://a.example/"], 1, "urls\\[0\\]: is of type bytes"),
         (["https://a.example/"], 0, "jobs: must be 1 to 512"),
     ],

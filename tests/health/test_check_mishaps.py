@@ -62,7 +62,7 @@ async def test_a_program_hears_of_a_history_that_is_not_kept(tmp_path: Path, cap
         async with Spaniel.from_config() as client:
             async for checked in client.check(["http://127.0.0.1:9/"], history=tmp_path / "file" / "past"):
                 assert checked.verdict == "blocked"
-    assert "told and not remembered" in caplog.text
+    assert "shown but not recorded" in caplog.text
 
 
 @pytest.mark.req("LH-05")
@@ -180,7 +180,7 @@ def test_a_file_that_is_read_only_stays(inside: Inside, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("links", "how", "told"),
     [
-        ("http://127.0.0.1:9/", {}, "links: is one text"),
+        ("http://127.0.0.1:9/", {}, "links: is a single text"),
         ([b"http://127.0.0.1:9/"], {}, "links\\[0\\]: is of type bytes"),
         (["http://127.0.0.1:9/"], {"jobs": 0}, "jobs: must be 1 to 512"),
         (["http://127.0.0.1:9/"], {"per_host": 0}, "per_host: must be 1 to 512"),

@@ -100,7 +100,7 @@ async def test_a_table_and_a_first_failure(client: Spaniel, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (["--refresh"], "needs --online"),
+        (["--refresh"], "requires --online"),
         (["--online", "--diff", "exact", "clara"], "offline"),
         (["--online", "--jobs", "0"], "1 or more"),
         (["--allowlist", "none.txt", "--policy", "clara"], "cannot be read"),
