@@ -339,3 +339,29 @@ async def test_state_of_a_host_is_handed_over_to_its_new_owner() -> None:
     assert after.ready_at("failing.example") - now == pytest.approx(limits.pause)  # the fifth in a row
     assert before.hand_over(lambda host: host != "other.example") == []
     assert before.given_up("dead.example") is None
+
+
+async def test_resting_places_and_pauses_are_handed_over() -> None:
+    clock, later = FakeClock(), FakeClock()
+    later.advance(5000)
+    rules, limits = HostRules(HostRule(2, 10.0)), HostLimits(failures=1, pause=30.0)
+    before, after = Hosts(clock, rules=rules, limits=limits), Hosts(later, rules=rules, limits=limits)
+    error = SpanielError(Code.NETWORK, host=HOST, error="reset")
+    for _ in range(2):  # both places of the host rest: the first for 10 s from now, the other one for 13
+        async with before.turn(HOST, Deadline(60)):
+            clock.advance(3)
+    before.unanswered("failing.example", error)
+    before.unanswered("known.example", error)
+    later.advance(7)
+    after.unanswered("known.example", error)  # the new owner saw a failure later than the old one: its pause is longer
+    clock.advance(2)
+    for state in before.hand_over(lambda _: True):
+        after.take_over(state)
+    now = later.monotonic()
+    assert after.ready_at(HOST) - now == pytest.approx(5)
+    async with after.turn(HOST, Deadline(60)):
+        began = later.monotonic()
+    assert began - now == pytest.approx(5)
+    assert after.ready_at("failing.example") - now == pytest.approx(28)
+    assert after.reason("failing.example") == "not reached"
+    assert after.ready_at("known.example") - now == pytest.approx(30)
