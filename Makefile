@@ -84,9 +84,9 @@ bench: $(BENCH_VENV)/.bench $(BENCH_VENV)/.link_checkers  ## Run Spaniel beside 
 
 lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	$(BIN)/python -m pip install --quiet uv
-	@for set in run: dev:--extra=dev bench:--extra=bench; do \
+	@for set in run:--extra=mcp,--extra=serve dev:--extra=dev bench:--extra=bench; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
+	    pyproject.toml requirements/build.in $$(echo $${set#*:} | tr , " ") -o requirements/$${set%%:*}.txt; done
 	@for set in foreign pip; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate requirements/$$set.in -o requirements/$$set.txt; done
 

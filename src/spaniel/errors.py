@@ -167,7 +167,13 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
 
 # The extras of pyproject.toml. Hints name these packages and never 'spaniel[...]': on a package index, that name may
 # belong to another project.
-EXTRAS = {"pdf": "'pypdfium2>=5,<6'", "parquet": "'pyarrow>=21'", "ray": "'ray>=2.50' 'fsspec>=2025.3'"}
+EXTRAS = {
+    "pdf": "'pypdfium2>=5,<6'",
+    "parquet": "'pyarrow>=21'",
+    "ray": "'ray>=2.50' 'fsspec>=2025.3'",
+    "mcp": "'mcp>=2.3,<3'",
+    "serve": "'starlette>=0.50' 'uvicorn>=0.38' 'prometheus-client>=0.23' 'mcp>=2.3,<3'",
+}
 
 
 def install_command(extra: str) -> str:

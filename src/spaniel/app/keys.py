@@ -25,7 +25,8 @@ class Key(NamedTuple):
     low: int | None = None
     high: int | None = None
     kind: Literal[
-        "", "domains", "header", "line", "mirrors", "mode", "names", "path", "ports", "program", "resources", "template"
+        "", "domains", "header", "line", "mirrors", "mode", "names", "path", "ports", "program", "resources", "template",
+        "words",
     ] = ""
     # What runs a program, trusts a file, names a folder, opens the guard, or names a source of copies of pages. A
     # file in the working folder may come from anyone, so it may not set these (D2-31). A new key that names a program,
@@ -229,6 +230,40 @@ KEYS: tuple[Key, ...] = (
     _number(
         f"{OWN}.batch", "total_seconds", defaults.BATCH_TOTAL_SECONDS,
         "Seconds that a whole batch may take (0: no limit)",
+    ),
+    Key(
+        f"{OWN}.serve", "profile", "reader", "Profile of the drop-in APIs of 'spaniel serve' (one of profiles)", kind="line",
+    ),
+    Key(
+        f"{OWN}.serve", "profiles", ("web_fetch", "reader", "ingest"), "Profiles that callers of the service may choose",
+        kind="names",
+    ),
+    _number(
+        f"{OWN}.serve", "requests_per_minute", defaults.SERVE_PER_MINUTE, "Requests of one caller in a minute (0: no limit)"
+    ),
+    _number(f"{OWN}.serve", "concurrent", defaults.SERVE_CONCURRENT, "Requests of one caller at the same time"),
+    _number(f"{OWN}.serve", "waiting", defaults.SERVE_WAITING, "Further requests of one caller that wait for their turn"),
+    _number(f"{OWN}.serve", "streams", defaults.SERVE_STREAMS, "Event streams of one caller at the same time"),
+    _number(f"{OWN}.serve", "jobs", defaults.SERVE_JOBS, "Unfinished jobs of one caller"),
+    _number(f"{OWN}.serve", "max_body_bytes", defaults.SERVE_BODY_BYTES, "Largest body of a request in bytes"),
+    _number(
+        f"{OWN}.serve", "max_list_bytes", defaults.SERVE_LIST_BYTES, "Largest list of a job that is uploaded, in bytes"
+    ),
+    Key(
+        f"{OWN}.serve", "allowed_hosts", (), "Further names that the service answers to (Host header)",
+        kind="words", trusted=True,
+    ),
+    Key(
+        f"{OWN}.serve", "allowed_origins", (), "Web pages that may call the service, such as https://app.example.com",
+        kind="words", trusted=True,
+    ),
+    Key(
+        f"{OWN}.serve", "trusted_proxies", (), "Addresses of proxies whose X-Forwarded-For is believed",
+        kind="words", trusted=True,
+    ),
+    Key(f"{OWN}.serve", "tokens_file", "", "Named tokens of callers (TOML; empty: none)", kind="path", trusted=True),
+    Key(
+        f"{OWN}.serve", "jobs_folder", "", "Folder of the service's jobs (empty: the user's own)", kind="path", trusted=True
     ),
     _number(
         f"{OWN}.queue", "max_entries", defaults.QUEUE_ENTRIES, "How many failed pages the queue keeps"

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TextIO
 
@@ -13,6 +14,7 @@ from spaniel.errors import Code, SpanielError, shown
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 OFF = logging.CRITICAL + 10
+trace_parent: ContextVar[str] = ContextVar("trace_parent", default="")  # the `traceparent` of the request being served
 NEVER_HIDDEN = "spaniel.protection"  # the guard's warning that some protection is off
 
 
@@ -29,6 +31,8 @@ class _Lines(logging.Formatter):
         event = shown(record.getMessage())
         if record.exc_info and record.exc_info[0]:
             safe["exception"] = record.exc_info[0].__name__
+        if parent := trace_parent.get():
+            safe["traceparent"] = parent
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         level = record.levelname.lower()
         if self._as_json:

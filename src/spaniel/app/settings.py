@@ -34,7 +34,7 @@ log = logging.getLogger("spaniel.settings")
 
 NAMED = "SPANIEL_CONFIG"
 CALL = "the call"  # the source of a value that a program passes and that has no flag
-NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD")  # variables that belong to other programs
+NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD", "SPANIEL_SERVE_TOKEN")  # variables that belong to other programs
 
 
 class Setting(NamedTuple):

@@ -99,6 +99,8 @@ def _listed(key: Key, items: list[object], place: str) -> Value:
             return tuple(_resource(text, place) for text in texts)
         if key.kind == "names":
             return tuple(_name(text, place) for text in texts)
+        if key.kind == "words" and not all(text.isprintable() and text and " " not in text for text in texts):
+            raise complaint(place, "must be a list of texts without blanks")
         return _domains(texts, place) if key.kind == "domains" else texts
     ports = tuple(_of(int, item, place, "a list of ports") for item in items)
     if any(_inside(key, port) != port for port in ports):

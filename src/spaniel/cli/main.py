@@ -25,6 +25,7 @@ COMMANDS = {
     "db": "keep a database of links in a folder of YAML files",
     "chunk": "cut Markdown into token-counted chunks",
     "mcp": "serve the web_fetch tool to an AI application (MCP)",
+    "serve": "serve pages over HTTP, also as a drop-in for Firecrawl, Jina Reader, Tavily",
     "may-i": "check whether robots.txt allows a URL",
     "config": "show the settings, or write a settings file",
     "cache": "show the cache of pages, clear it, check it",

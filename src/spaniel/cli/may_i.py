@@ -63,22 +63,9 @@ def main(args: argparse.Namespace) -> int:
 
 async def ask(args: argparse.Namespace, engine: Engine) -> int:
     """Ask and print; apart from `main`, so that it can be tried with an engine that may look at loopback."""
-    from spaniel.net.deadline import Deadline
-    from spaniel.net.http import RequestOptions
-    from spaniel.url.parsing import parse
+    from spaniel.app.robots import robots_facts
 
-    url = parse(args.url)
-    deadline = Deadline(engine.settings.limits.timeout_seconds)
-    headers = engine.settings.headers
-    target = await engine.guard.vet(url, deadline)
-    decision = (await engine.robots.ask(url, target, deadline, headers)).decision
-    page = None
-    if decision is not None and decision.allowed:
-        try:
-            page = await engine.http.get(url, target, deadline, RequestOptions(headers, 0, cut=True))
-        except SpanielError:
-            page = None  # robots.txt decides; the page's own signals are extra
-    facts = dict(_facts(url, decision, page))
+    facts = await robots_facts(engine, args.url)
     if args.json:
         import json
 
@@ -86,24 +73,6 @@ async def ask(args: argparse.Namespace, engine: Engine) -> int:
     else:
         _tell(facts)
     return 0 if facts["allowed"] else TABLE[Code.ROBOTS_DISALLOWED].exit
-
-
-def _facts(url: Url, decision: RobotsDecision | None, page: Page | None) -> Iterator[tuple[str, object]]:
-    yield "url", url.href
-    yield "robots_txt", f"{url.origin}/robots.txt"
-    yield "allowed", decision is None or decision.allowed
-    if decision is not None:
-        yield "group", decision.group
-        yield "line", decision.rule and decision.rule.line
-        yield "rule", decision.rule and shown(decision.rule.text)
-        if decision.crawl_delay is not None:
-            yield "crawl_delay", decision.crawl_delay
-        if decision.content_signal is not None:
-            yield "content_signal", shown(decision.content_signal)
-    if page is not None:
-        for header in ("x-robots-tag", "content-signal"):
-            if header in page.headers:
-                yield header.replace("-", "_"), shown(page.headers[header])
 
 
 def _tell(facts: dict[str, object]) -> None:

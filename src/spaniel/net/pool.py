@@ -36,7 +36,7 @@ class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
     __slots__ = (
-        *("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_stalled_at", "_target", "_wire"),
+        *("_agent", "_deadline", "_is_repeatable", "_key", "_method", "_pool", "_proxy", "_request", "_stalled_at", "_target", "_wire"),
         *("answer", "before_repeat", "stalled_after"),
     )
 
@@ -46,12 +46,18 @@ class Exchange:
     def __init__(self, pool: Pool, method: str, target: Target, deadline: Deadline, sent: _Sent) -> None:
         self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
         self._key, self._proxy, self._request, self._agent = sent
+        self._is_repeatable = True
         self.stalled_after = 0.0  # seconds for an answer on a kept connection; 0: as long as the deadline
         self._stalled_at = 0.0  # when the fresh connection was asked for because the kept one stalled
         self.before_repeat: Callable[[], Awaitable[None]] | None = None
 
+    def add_body(self, body: bytes) -> None:
+        """What is not safe to repeat goes over a fresh connection: a kept one may have been closed."""
+        self._request += body
+        self._is_repeatable = False
+
     async def __aenter__(self) -> Exchange:
-        answer = await self._with_place(self._ask_kept)
+        answer = await self._with_place(self._ask_kept if self._is_repeatable else self._ask_anew)
         if answer is None:
             if self.before_repeat is not None:
                 await self.before_repeat()  # to the server it is one more request, with the pause before it

@@ -19,6 +19,8 @@ from spaniel.pipeline.fallbacks import PASSING
 from spaniel.pipeline.outcome import CacheInfo, Found, StoredPage, bounds, from_cache
 from spaniel.pipeline.page_types import NOARCHIVE, SITE_SIGNAL, refusals, respected
 from spaniel.pipeline.stale import NOT_MODIFIED, StaleEntry, hours
+from spaniel.reading.kinds import parse_type
+from spaniel.reading.text.charset import decode_text
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -127,7 +129,8 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
     chosen = _class_of(task, best, profile, services)
     page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
     page = _withheld(page, best.blocked) if best.blocked else page
-    found = Found(page, best.fetched_at, best.rendering_method, best.fetched.picture)
+    body = _text_of(best) if task.request.keep_body and best.blocked is None else None
+    found = Found(page, best.fetched_at, best.rendering_method, best.fetched.picture, body=body)
     key = best.proof.stale.key if best.proof else key_of(task, best.rendering_method, profile, services)
     with trace.step("write_cache") as step:
         if services.cache is None or not profile.cached:
@@ -135,7 +138,7 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
         elif why := _is_not_to_be_kept(best, profile):
             step.text = why
             await services.writer.write(services.cache.drop, key)
-        elif best.blocked is not None or task.request.display or not PASSING.isdisjoint(best.notes):
+        elif best.blocked is not None or task.request.display or task.request.is_special or not PASSING.isdisjoint(best.notes):
             step.text = "not kept"
         else:
             known = _validators(best, page) if profile.freshness else Validators()
@@ -143,6 +146,12 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
             found, step.text = await _written(found, best, terms, services.cache, services.writer)
             found = _compared(found, task.stale)
     return found
+
+
+def _text_of(best: FetchResult) -> str:
+    """The page as it came, as text."""
+    page = best.fetched.page
+    return decode_text(page.body, parse_type(page.headers.get("content-type"))[1])
 
 
 async def _written(

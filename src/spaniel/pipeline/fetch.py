@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -22,7 +23,7 @@ from spaniel.url.questions import Web
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Hashable, Mapping, Sequence
 
     from spaniel.hosts import Politeness
     from spaniel.net.http import Page
@@ -170,7 +171,9 @@ class _Runner:
             body = text_part(page.body, declared, kind.charset, profile.limits.text_bytes)
         with hops.step("extract"):
             document = await self._services.readers.read(
-                body, declared, page.url.href, profile.content, deadline, walls=profile.page_types
+                *(body, declared, page.url.href, profile.content, deadline),
+                walls=profile.page_types,
+                parts=self.state.task.request.parts,
             )
         return document if body is page.body else document.noted(TEXT_CUT), kind.reader
 
@@ -262,7 +265,18 @@ def prepare(request: Request, profile: Profile, services: Services, trace: Trace
         url = parse(known.url)
         services.door.guard.check_page(url, request.domains)
     way = profile.way._replace(domains=request.domains, politeness=_politeness(request, profile))
+    if request.languages:
+        headers = way.options.headers._replace(accept_language=accept_language(request.languages))
+        way = way._replace(options=way.options._replace(headers=headers))
     return FetchTask(url, known, request, way, profile.fallback_names, profile.content, profile.name, profile.file)
+
+
+def accept_language(languages: Sequence[str]) -> str:
+    """The header for languages in order of preference; `bad_args` for what is not a language tag."""
+    for tag in languages:
+        if not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,7}|\*", tag):
+            raise bad("languages", f"'{tag[:40]}' is not a language tag such as en or pt-BR")
+    return ", ".join(tag if place == 0 else f"{tag};q={max(1, 10 - place) / 10:g}" for place, tag in enumerate(languages))
 
 
 def _politeness(request: Request, profile: Profile) -> Politeness:
@@ -317,6 +331,7 @@ def _flight(task: FetchTask, profile: Profile) -> Hashable:
         request.display,
         request.freshness_class,
         request.max_wait,
+        *(request.parts, request.keep_body, request.languages),
         task.stale is None,
     )
     return task.canonical.url, task.is_upgraded, profile.name, profile.version, *how, *request.lists

@@ -154,6 +154,7 @@ class Found(NamedTuple):
     rendering_method: str
     picture: bytes | None = None  # PNG, if requested
     cache_info: CacheInfo | None = None  # None: it is not cached
+    body: str | None = None  # the page as it came, if requested
 
     @property
     def method(self) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from spaniel.reading import Document
     from spaniel.reading.kinds import ContentKind
+    from spaniel.reading.parts import PageParts
 
     T = TypeVar("T")
 
@@ -99,9 +100,10 @@ class Readers:
         deadline: Deadline,
         *,
         walls: bool = False,
+        parts: PageParts | None = None,
     ) -> Document:
         """Like `reading.read`, stopped by the deadline."""
-        return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls), url)
+        return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls, parts=parts), url)
 
     async def _read(
         self,
@@ -112,22 +114,24 @@ class Readers:
         deadline: Deadline,
         *,
         walls: bool,
+        parts: PageParts | None,
     ) -> Document:
         named = None if kinds is None else tuple(kinds)
         row = BY_NAME[kind_of(content_type, body, named).reader]  # check here what would be refused there
         apart = row.apart
         if not apart and self._limits.at_once.allows(body, row):
-            return read(body, content_type, url, named, walls=walls)
+            return read(body, content_type, url, named, walls=walls, parts=parts)
         with deadline.guarding(PHASE):
             if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
                 async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:
                         job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart, "walls": walls}
+                        job["parts"] = parts
                         return await self._hand_over(child, {**job, "seconds": deadline.left()}, body)
             if apart:
                 raise SpanielError(Code.EXTRACTION_FAILED, error="no process can be started to read it in")
             loop = asyncio.get_running_loop()
-            task = partial(read, body, content_type, url, named, walls=walls)
+            task = partial(read, body, content_type, url, named, walls=walls, parts=parts)
             return await loop.run_in_executor(self._thread, task)
 
     async def _take(self) -> Child | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import read
 from spaniel.reading.document import Document, Hygiene, Metadata
+from spaniel.reading.parts import PageParts
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -95,7 +96,9 @@ def main() -> None:
 def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or a refusal; an unexpected exception of a library is a refusal too."""
     try:
-        return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
+        parts = PageParts(*head["parts"]) if head.get("parts") else None
+        walls = head.get("walls", False)
+        return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=walls, parts=parts))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.browser.rendering import RenderOptions
+    from spaniel.reading.parts import PageParts
     from spaniel.url.allowlist import DomainRules
 
 LONGEST_SELECTOR = 1_000
@@ -80,6 +81,9 @@ class Request(NamedTuple):
     display: RenderOptions | None = None  # overrides the rendering settings; the page is rendered again
     max_wait: float | None = None  # the longest acceptable wait in seconds; None: the profile's
     picture_height: int = 0  # the largest screenshot height in pixels; 0: no limit
+    parts: PageParts | None = None  # which parts of the page are read; None: its main content
+    keep_body: bool = False  # return the page as it came, too
+    languages: tuple[str, ...] = ()  # for Accept-Language, in place of the profile's
 
     @property
     def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -87,9 +91,14 @@ class Request(NamedTuple):
         return None if self.allowed_domains is None else tuple(self.allowed_domains), tuple(self.blocked_domains)
 
     @property
+    def is_special(self) -> bool:
+        """Whether its result is for this call alone: it is neither taken from the cache nor put there."""
+        return self.parts is not None or self.keep_body or bool(self.languages)
+
+    @property
     def bypass(self) -> str | None:
         """Why a stored copy is not used; None if it may be (FG-42)."""
-        return self.reason or ("asked" if self.no_cache else None)
+        return self.reason or ("asked" if self.no_cache or self.is_special else None)
 
     @property
     def domains(self) -> DomainRules:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spaniel.reading.extraction import extract
+    from spaniel.reading.parts import PageParts
 
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 
@@ -20,22 +21,30 @@ NOTED_BY_READER = ("html", "pdf")  # readers that set the note themselves, or ha
 
 
 def read(
-    body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None, *, walls: bool = False
+    body: bytes,
+    content_type: str | None,
+    url: str | None,
+    kinds: Iterable[str] | None = None,
+    *,
+    walls: bool = False,
+    parts: PageParts | None = None,
 ) -> Document:
     """Read a body: choose a reader among `kinds` by content type and bytes, or refuse it (FR-WF-10f to 10h).
 
-    With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
+    `parts`: which parts of an HTML page are read. With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
     """
-    return read_as(kind_of(content_type, body, kinds), body, url, walls=walls)
+    return read_as(kind_of(content_type, body, kinds), body, url, walls=walls, parts=parts)
 
 
-def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bool = False) -> Document:
+def read_as(
+    kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bool = False, parts: PageParts | None = None
+) -> Document:
     """Load a reader on first use and run it."""
     row = BY_NAME[kind.reader]
     part, cut = within_cap(row, body)
     module, _, name = row.reader.partition(":")
     try:
-        options = {"walls": True} if walls and row.name == "html" else {}
+        options: dict[str, object] = {"walls": walls, "parts": parts} if row.name == "html" else {}
         document: Document = getattr(import_module(module), name)(part, url, kind.charset, **options)
     except SpanielError:
         raise

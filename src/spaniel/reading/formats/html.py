@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from turbohtml import Document as Tree
     from turbohtml import Element
 
+    from spaniel.reading.parts import PageParts
+
 
 MIN_MARKDOWN = 300  # characters of Markdown
 MIN_GAIN = 4  # times as much as was read at first
@@ -64,18 +66,24 @@ def _close_at(page: bytes, begin: int, name: bytes) -> bytes | None:
     return None if place is None else page[: place.start()] + b"</" + name + b">" + page[place.start() :]
 
 
-def read_html(body: bytes | str, url: str | None, charset: str | None, *, walls: bool = False) -> Document:
-    read = _read_page(body, url, charset, walls=walls)
+def read_html(
+    body: bytes | str, url: str | None, charset: str | None, *, walls: bool = False, parts: PageParts | None = None
+) -> Document:
+    read = _read_page(body, url, charset, walls=walls, parts=parts)
     if len(read.markdown) >= MIN_MARKDOWN or len(body) < MIN_MARKDOWN:
         return read
     mended = close_unclosed_element(body if isinstance(body, bytes) else body.encode("utf-8", "replace"))
     if mended is None:
         return read
-    again = _read_page(mended if isinstance(body, bytes) else mended.decode("utf-8"), url, charset, walls=walls)
+    again = _read_page(
+        mended if isinstance(body, bytes) else mended.decode("utf-8"), url, charset, walls=walls, parts=parts
+    )
     return again if len(again.markdown) > MIN_GAIN * len(read.markdown) else read
 
 
-def _read_page(body: bytes | str, url: str | None, charset: str | None, *, walls: bool) -> Document:
+def _read_page(
+    body: bytes | str, url: str | None, charset: str | None, *, walls: bool, parts: PageParts | None
+) -> Document:
     steps = OptionalSteps()
     tree, cut, guessed, source = parse_html(body, charset, url)
     steps.run("shadow roots", partial(open_shadow_roots, tree, source), None)
@@ -86,15 +94,19 @@ def _read_page(body: bytes | str, url: str | None, charset: str | None, *, walls
     wall_words = None
     if walls:
         wall_words = steps.run("walls", lambda: has_wall_words(root, free=head.signals.get("free") is not False), None)
+    if parts is not None:
+        parts.apply(root)
     steps.run("math", lambda: mark_formulas(tree), None)
     steps.run("drawings", lambda: write_labels(tree), None)
     steps.run("images", lambda: fill_from_noscript(tree), None)
-    hidden = clean(tree, root)
+    hidden = clean(tree, root, whole=parts is not None and not parts.chooses_content)
     facts = head_facts(head, root, url or "")
     metadata = head.metadata
     if metadata.published is None:
         metadata = replace(metadata, published=steps.run("metadata", lambda: day_in_text(root), None))
-    kind, too_many, opened_by = keep_content(root, facts, steps)
+    kind, too_many, opened_by = "text", False, None
+    if parts is None or parts.chooses_content:
+        kind, too_many, opened_by = keep_content(root, facts, steps)
     if opened_by and metadata.author is None:
         metadata = replace(metadata, author=opened_by)
     written = to_markdown(based, root, url, len(body), steps)

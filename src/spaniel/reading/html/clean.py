@@ -91,7 +91,7 @@ def cleaning_rules() -> CleaningRules:
     )
 
 
-def clean(doc: Document, body: Element) -> int:
+def clean(doc: Document, body: Element, *, whole: bool = False) -> int:
     """Take away what is no content; answer how many hidden elements went."""
     rule = cleaning_rules()
     # A tag is found by turbohtml's index until the tree is changed: all these cost less than one walk over the page.
@@ -114,7 +114,8 @@ def clean(doc: Document, body: Element) -> int:
         elif role in rule.landmark_roles:
             landmarks.append(element)
     gone = _drop_hidden(body, noscripts)
-    _drop_unless_content(body, list(dict.fromkeys(_in_body(body, landmarks))))
+    if not whole:  # else menus and footers are wanted too
+        _drop_unless_content(body, list(dict.fromkeys(_in_body(body, landmarks))))
     return gone
 
 
