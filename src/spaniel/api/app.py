@@ -98,7 +98,11 @@ def build(
     routes.append(_Named("/", jina.read_posted, methods=["POST"]))
     if mcp is not None:
         routes.append(_Named("/mcp", mcp, methods=["GET", "POST", "DELETE"]))
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _error, ApiError: _error, SpanielError: _error})
+    app = Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _error, ApiError: _error, SpanielError: _error},
+    )
     app.router.redirect_slashes = False
     app.state.service, app.state.endpoints = service, ENDPOINTS
     return Gate(

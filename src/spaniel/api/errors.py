@@ -27,9 +27,7 @@ SERVICE_CODES = {
 class ApiError(Exception):
     """A refusal of the service itself."""
 
-    def __init__(
-        self, code: str, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str = "", hint: str = "", headers: Mapping[str, str] | None = None) -> None:
         self.code, self.hint, self.headers = code, hint, dict(headers or {})
         self.status, meaning = SERVICE_CODES[code]
         self.message = message or meaning

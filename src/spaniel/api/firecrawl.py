@@ -56,7 +56,11 @@ class _Wanted:
             self._warn("Certificates are always verified (skipTlsVerification is ignored).")
         if body.get("headers"):
             self._warn("The headers were not sent: only the operator of this server may set request headers.")
-        for name, what in (("actions", "Actions are"), ("proxy", "A proxy per request is"), ("profile", "Profiles are")):
+        for name, what in (
+            ("actions", "Actions are"),
+            ("proxy", "A proxy per request is"),
+            ("profile", "Profiles are"),
+        ):
             if body.get(name) and body[name] not in ("basic", "auto"):
                 self._warn(f"{what} not supported ({name} is ignored).")
         max_age = milliseconds(body, "maxAge", 0, 10**12)

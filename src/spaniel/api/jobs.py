@@ -438,5 +438,3 @@ def _job(row: tuple[Any, ...]) -> Job:
         json.loads(progress),
         error,
     )
-
-

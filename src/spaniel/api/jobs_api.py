@@ -132,7 +132,9 @@ async def change(request: HttpRequest) -> Response:
     """`POST /api/jobs/{id}/pause`, `/resume`, `/cancel`."""
     wanted = {"pause": "pause", "resume": "run", "cancel": "cancel"}[request.url.path.rpartition("/")[2]]
     jobs = service_of(request).the_jobs()
-    return json_response((await asyncio.to_thread(jobs.want, caller_of(request), request.path_params["id"], wanted)).as_dict())
+    return json_response(
+        (await asyncio.to_thread(jobs.want, caller_of(request), request.path_params["id"], wanted)).as_dict()
+    )
 
 
 async def remove(request: HttpRequest) -> Response:
@@ -223,4 +225,3 @@ ENDPOINTS = [
         "GET", "/api/jobs/{id}/events", events, "Progress as server-sent events", content_type="text/event-stream"
     ),
 ]  # fmt: skip
-

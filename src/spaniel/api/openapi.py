@@ -101,8 +101,6 @@ def _schema(body: Any, components: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-
-
 async def openapi(request: HttpRequest) -> Response:
     return json_response(document(request.app.state.endpoints))
 

@@ -75,9 +75,7 @@ def _wanted(service: Service, args: dict[str, Any]) -> tuple[Spaniel, Request]:
     return client, wanted._replace(picture_height=service.settings.mcp.max_screenshot_height)
 
 
-async def _fetched(
-    service: Service, client: Spaniel, wanted: Request, trace: Trace, request: HttpRequest
-) -> Answer:
+async def _fetched(service: Service, client: Spaniel, wanted: Request, trace: Trace, request: HttpRequest) -> Answer:
     outcome = await service.outcome(client, wanted, trace)
     answer = client.view(outcome, wanted.max_chunk_tokens, trace)
     service.session(caller_of(request), client.profile.name).recent.remember(wanted, answer)
@@ -112,7 +110,9 @@ async def stream(request: HttpRequest) -> Response:
 
     async def work() -> None:
         try:
-            answer = await _fetched(service, client, wanted, Trace(lambda step: queue.put("step", _step(step))), request)
+            answer = await _fetched(
+                service, client, wanted, Trace(lambda step: queue.put("step", _step(step))), request
+            )
             queue.put("result", answer.as_dict())
         except SpanielError as error:
             queue.put("error", error)

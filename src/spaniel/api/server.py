@@ -122,8 +122,8 @@ def listen(host: str, port: int) -> socket.socket:
     return sock
 
 
-def serve(app: Application, sock: socket.socket, started: Callable[[], None] = lambda: None) -> int:
-    """Serve until SIGINT or SIGTERM; the exit code."""
+def server_for(app: Application) -> uvicorn.Server:
+    """A server for the running event loop."""
     config = uvicorn.Config(
         app,  # type: ignore[arg-type]
         http=BoundedProtocol,
@@ -138,7 +138,12 @@ def serve(app: Application, sock: socket.socket, started: Callable[[], None] = l
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
-    server = _Server(config)
+    return _Server(config)
+
+
+def serve(app: Application, sock: socket.socket, started: Callable[[], None] = lambda: None) -> int:
+    """Serve until SIGINT or SIGTERM; the exit code."""
+    server = server_for(app)
     received: list[int] = []
 
     async def run() -> None:

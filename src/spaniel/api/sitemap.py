@@ -75,9 +75,7 @@ async def site_links(  # noqa: PLR0913  each is a word of its own to the caller
     return [SiteLink(address) for address in list(found)[:most]]
 
 
-async def _read_sitemaps(
-    service: Service, site: str, take: Callable[[str], None], is_full: Callable[[], bool]
-) -> None:
+async def _read_sitemaps(service: Service, site: str, take: Callable[[str], None], is_full: Callable[[], bool]) -> None:
     door = service.engine.services.door
     fetch = fetch_lists(door, service.engine.http, service.client().profile.way)
     async with aclosing(items([site], fetch, ListOptions(kind="site"), Problems(), may_be_empty=True)) as found:

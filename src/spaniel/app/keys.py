@@ -25,7 +25,18 @@ class Key(NamedTuple):
     low: int | None = None
     high: int | None = None
     kind: Literal[
-        "", "domains", "header", "line", "mirrors", "mode", "names", "path", "ports", "program", "resources", "template",
+        "",
+        "domains",
+        "header",
+        "line",
+        "mirrors",
+        "mode",
+        "names",
+        "path",
+        "ports",
+        "program",
+        "resources",
+        "template",
         "words",
     ] = ""
     # What runs a program, trusts a file, names a folder, opens the guard, or names a source of copies of pages. A

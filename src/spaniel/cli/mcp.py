@@ -49,9 +49,16 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.mcp.stdio import serve
+    from importlib.util import find_spec
 
     configure_logs(args)
+    if find_spec("mcp") is None:
+        from spaniel.errors import Code, SpanielError, install_command
+
+        reason = f"the MCP SDK is not installed; install it with: {install_command('mcp')}"
+        raise SpanielError(Code.BAD_ARGS, field="spaniel mcp", reason=reason)
+    from spaniel.mcp.stdio import serve
+
     if standard_input().isatty():
         sys.stderr.write(AT_A_TERMINAL)
         sys.stderr.flush()

@@ -67,7 +67,9 @@ def main(args: argparse.Namespace) -> int:
     settings = settings_from(args)
     own = serve_settings(settings, args.host, args.port, writable=args.writable)
     if own.is_public and not tokens(settings, own.limits):
-        inside = " In a container, publish the port on the host's loopback: -p 127.0.0.1:8766:8766." if _container() else ""
+        inside = (
+            " In a container, publish the port on the host's loopback: -p 127.0.0.1:8766:8766." if _container() else ""
+        )
         reason = (
             f"{args.host} can be reached by other machines, so a token is required; set {TOKEN}, or"
             f" spaniel.serve.tokens_file.{inside}"

@@ -36,7 +36,19 @@ class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
     __slots__ = (
-        *("_agent", "_deadline", "_is_repeatable", "_key", "_method", "_pool", "_proxy", "_request", "_stalled_at", "_target", "_wire"),
+        *(
+            "_agent",
+            "_deadline",
+            "_is_repeatable",
+            "_key",
+            "_method",
+            "_pool",
+            "_proxy",
+            "_request",
+            "_stalled_at",
+            "_target",
+            "_wire",
+        ),
         *("answer", "before_repeat", "stalled_after"),
     )
 

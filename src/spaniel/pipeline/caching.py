@@ -138,7 +138,12 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
         elif why := _is_not_to_be_kept(best, profile):
             step.text = why
             await services.writer.write(services.cache.drop, key)
-        elif best.blocked is not None or task.request.display or task.request.is_special or not PASSING.isdisjoint(best.notes):
+        elif (
+            best.blocked is not None
+            or task.request.display
+            or task.request.is_special
+            or not PASSING.isdisjoint(best.notes)
+        ):
             step.text = "not kept"
         else:
             known = _validators(best, page) if profile.freshness else Validators()

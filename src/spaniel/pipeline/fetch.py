@@ -276,7 +276,9 @@ def accept_language(languages: Sequence[str]) -> str:
     for tag in languages:
         if not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,7}|\*", tag):
             raise bad("languages", f"'{tag[:40]}' is not a language tag such as en or pt-BR")
-    return ", ".join(tag if place == 0 else f"{tag};q={max(1, 10 - place) / 10:g}" for place, tag in enumerate(languages))
+    return ", ".join(
+        tag if place == 0 else f"{tag};q={max(1, 10 - place) / 10:g}" for place, tag in enumerate(languages)
+    )
 
 
 def _politeness(request: Request, profile: Profile) -> Politeness:
