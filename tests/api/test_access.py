@@ -19,7 +19,7 @@ from spaniel.errors import SpanielError
 from spaniel.testing import Reply, html
 from tests.api.harness import Served, serving
 
-TOKEN, OTHER = "a-token-of-alice-0001", "a-token-of-bob-00002"  # noqa: S105
+TOKEN, OTHER = "a-token-of-alice-0001", "a-token-of-bob-00002"
 LIMITS = CallerLimits(600, 16, 64, 64, 8)
 
 
@@ -217,13 +217,12 @@ async def test_websockets_are_refused() -> None:
 
 
 async def test_responses_carry_the_security_headers() -> None:
-    async with serving() as served:
-        async with served.http.get(f"{served.base}/{served.page}") as answer:
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-            assert answer.headers["Cache-Control"] == "no-store"
-            assert answer.content_type == "text/plain"
-            assert "Access-Control-Allow-Origin" not in answer.headers
+    async with serving() as served, served.http.get(f"{served.base}/{served.page}") as answer:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.content_type == "text/plain"
+        assert "Access-Control-Allow-Origin" not in answer.headers
 
 
 async def test_secret_of_a_query_is_in_no_log_metric_or_error(caplog: pytest.LogCaptureFixture) -> None:
