@@ -51,7 +51,7 @@ NO_STORE = (b"cache-control", b"no-store")
 class Gate:
     """The ASGI application around the one that routes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the parts of one server
         self,
         app: Application,
         access: Access,
@@ -62,7 +62,9 @@ class Gate:
         recent: Callable[[bytes, Caller], bytes | None],
         is_streamed: Callable[[Scope], int],
     ) -> None:
-        """`recent` answers what was asked for a moment ago, without a handler. `is_streamed` returns the size up to which a handler reads the body itself; 0: the gate reads it."""
+        """`recent` answers what was asked for a moment ago, without a handler.
+
+        `is_streamed` returns the size up to which a handler reads the body itself; 0: the gate reads it."""
         self._app, self._access, self._limits, self._metrics = app, access, limits, metrics
         self._max_body, self._recent, self._is_streamed = max_body, recent, is_streamed
 
