@@ -153,3 +153,14 @@ def test_profile_outside_the_allowed_ones_is_refused_at_the_start(tmp_path: Path
     refused = run(tmp_path, SPANIEL_SERVE_PROFILE="ingest", SPANIEL_SERVE_PROFILES="reader")
     assert refused.returncode == 2
     assert "spaniel.serve.profiles" in refused.stderr
+
+
+@pytest.mark.parametrize(("command", "missing"), [("serve", "starlette"), ("mcp", "mcp")])
+def test_missing_packages_are_named_with_the_command_that_installs_them(
+    tmp_path: Path, command: str, missing: str
+) -> None:
+    hidden = f"import sys; sys.modules[{missing!r}] = None; from spaniel.cli.main import run; run([{command!r}])"
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert "pip install" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from spaniel.api.errors import ApiError, body_too_large, error_fields, headers_of, status_of
 from spaniel.app.logs import trace_parent
@@ -84,7 +85,7 @@ class Gate:
             await self._admit(call, receive)
         except (ApiError, SpanielError) as error:
             await call.refuse(error)
-        except _ClientLeftError:
+        except (_ClientLeftError, ClientDisconnect):
             call.status = 499  # as nginx logs it; nothing is sent
         except Exception as error:  # one request must not end the server
             log.exception("a request failed unexpectedly")
