@@ -210,7 +210,7 @@ async def test_the_command_leaves_no_folder_when_it_is_terminated(tmp_path: Path
 @pytest.mark.parametrize("turns", [0, 1, 2, 5])
 async def test_cancelled_close_leaves_no_process_and_no_port(turns: int) -> None:
     process = await launch(chromium_path())
-    pid, port = process.pid, process._nowhere
+    pid, port = process.pid, process._closed_port
     closing = asyncio.create_task(process.close())
     for _ in range(turns):
         await asyncio.sleep(0)

@@ -15,7 +15,7 @@ import pytest
 
 from spaniel.browser import renderer
 from spaniel.browser.home import PREFIX, sweep
-from spaniel.browser.launch import MOST_MEMORY
+from spaniel.browser.launch import MAX_MEMORY
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
@@ -285,7 +285,7 @@ async def test_no_process_of_it_may_hold_more_than_its_share_of_memory() -> None
         limits = [Path(f"/proc/{pid}/limits").read_text(encoding="ascii") for pid in alive()]  # noqa: ASYNC240
     assert limits
     shares = [text.partition("Max data size")[2].split()[0] for text in limits]
-    assert set(shares) == {str(MOST_MEMORY)}
+    assert set(shares) == {str(MAX_MEMORY)}
 
 
 @pytest.mark.req("FR-WF-11")

@@ -92,7 +92,7 @@ def test_uses_that_cannot_be_told_are_forgotten_before_they_fill_the_memory(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spaniel.cache.store.TOUCHES", 1)
-    monkeypatch.setattr("spaniel.cache.store.MOST_TOUCHES", 3)
+    monkeypatch.setattr("spaniel.cache.store.MAX_TOUCHES", 3)
     with quick(kept) as cache:
         cache._tell_at = 1
         monkeypatch.setattr(Database, "transaction", unavailable)

@@ -110,15 +110,15 @@ def test_an_answer_behind_the_answer_changes_nothing_of_it() -> None:
         answer = Response()
         answer.feed(mine[:-1])
         answer.feed(mine[-1:] + behind)
-        assert (answer.complete, answer.unasked) == (True, True)
+        assert (answer.complete, answer.unsolicited) == (True, True)
         assert (answer.status, answer.reason, answer.headers["x"]) == (200, "Mine", "mine")
         assert b"".join(answer.pieces) == b"page"
         late = Response()
         late.feed(mine[:-1])
         late.feed(mine[-1:])
-        assert not late.unasked
+        assert not late.unsolicited
         late.feed(behind)
-        assert (late.unasked, late.headers["x"], b"".join(late.pieces)) == (True, "mine", b"page")
+        assert (late.unsolicited, late.headers["x"], b"".join(late.pieces)) == (True, "mine", b"page")
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -126,7 +126,7 @@ def test_a_body_behind_a_head_alone_is_seen_and_not_taken(together: bool) -> Non
     answer, head = Response(bodiless=True), OK + b"Content-Length: 4\r\n\r\n"
     for piece in (head + b"page",) if together else (head, b"page"):
         answer.feed(piece)
-    assert (answer.status, answer.complete, answer.unasked, answer.pieces) == (200, True, True, [])
+    assert (answer.status, answer.complete, answer.unsolicited, answer.pieces) == (200, True, True, [])
 
 
 def test_cookies_are_kept_apart_since_a_comma_may_be_part_of_one() -> None:

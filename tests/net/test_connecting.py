@@ -270,5 +270,5 @@ async def test_many_connections_share_one_buffer() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
         (kept,) = harness.services.http._pool._idle.values()
-        assert {len(wire._room) for wire in kept} == {65_536}
-        assert len({id(wire._room) for wire in kept}) == 1
+        assert {len(wire._buffer) for wire in kept} == {65_536}
+        assert len({id(wire._buffer) for wire in kept}) == 1

@@ -124,7 +124,7 @@ async def test_what_the_server_has_closed_or_will_close_is_not_kept(field: str) 
             assert await exchange.read() == b"page"
             assert await server.sees(lambda: not server.open)
             if field == "X: y":
-                assert await server.sees(lambda: exchange._wire.closed)
+                assert await server.sees(lambda: exchange._connection.closed)
         assert pool_of(harness)._idle == {}
         await asyncio.sleep(0)
         assert pool_of(harness).connector.sockets.open == 0
@@ -200,7 +200,7 @@ async def test_a_deadline_says_what_was_waited_for() -> None:
 async def test_time_that_ends_after_the_wait_for_a_place_ended_in_connect() -> None:
     with black_hole("127.0.0.5") as port:
         async with serve(PAGES) as server, open_harness(server, ports=(port,)) as harness:
-            pool_of(harness).connector.sockets.places = Slots(1)
+            pool_of(harness).connector.sockets.slots = Slots(1)
             async with await exchange_with(harness, server.url()):
                 url = f"http://127.0.0.5:{port}/"
                 waiting = asyncio.create_task(harness.refuses(url, "timeout", 1.0, serves=False))
@@ -220,16 +220,16 @@ async def test_a_failure_gives_its_place_back() -> None:
             await wire.send(answer(200, b"page"))
 
     async with serve(behave) as server, open_harness(server) as harness:
-        places = pool_of(harness).connector.sockets.places
-        free = places._free
+        slots = pool_of(harness).connector.sockets.slots
+        free = slots._free
         await harness.refuses(server.url(), "network", serves=False)
         await harness.refuses("http://127.0.0.1:1/", ("network", "port_blocked"), serves=False)
-        assert places._free == free
+        assert slots._free == free
         gone.set()
         assert (await harness.get(server.url())).body == b"page"
-        assert places._free == free
+        assert slots._free == free
         async with await exchange_with(harness, server.url()):
-            assert places._free == free - 1
+            assert slots._free == free - 1
 
 
 async def test_no_more_connections_are_kept_than_there_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:

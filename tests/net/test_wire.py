@@ -13,11 +13,10 @@ from hypothesis import given, settings
 
 from spaniel.errors import SpanielError
 from spaniel.net import connector, pool
-from spaniel.net.connection import MOST_HELD, Connection
+from spaniel.net.connection import MAX_BUFFERED, Connection
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import DEFAULT_OPTIONS, Http, Page
-from spaniel.net.proxy import Proxies
-from spaniel.net.requests import request
+from spaniel.net.proxy import Proxies, request
 from spaniel.net.responses import NoResponseError
 from spaniel.slots import Slots
 from spaniel.url import parse
@@ -241,9 +240,9 @@ async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:
             taken = 0
             for _ in range(3):
                 await asyncio.sleep(0.1)
-                assert MOST_HELD < exchange.answer.size <= MOST_HELD + (1 << 18)
+                assert MAX_BUFFERED < exchange.answer.size <= MAX_BUFFERED + (1 << 18)
                 taken += len(await exchange.read())
-            assert taken > 3 * MOST_HELD
+            assert taken > 3 * MAX_BUFFERED
         assert await server.all_closed()
 
 
@@ -272,7 +271,7 @@ async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
         (kept,) = harness.services.http._pool._idle.values()
-        services = {id(wire._room) for wire in kept}
+        services = {id(wire._buffer) for wire in kept}
         assert len(kept) == 4
         assert len(services) == (1 if at_once else 4)
 
@@ -364,7 +363,7 @@ async def test_a_connection_that_answers_slowly_holds_up_no_other() -> None:
 @pytest.mark.req("FR-WF-10a")
 async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        harness.services.http._pool.connector.sockets.places = Slots(1)
+        harness.services.http._pool.connector.sockets.slots = Slots(1)
         first = asyncio.create_task(harness.get(server.url()))
         assert await server.sees(lambda: server.open == 1)
         error = await harness.refuses(server.url(), "timeout", 0.2, serves=False)
@@ -376,7 +375,7 @@ async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
 
 
 async def test_of_too_many_hosts_the_one_that_was_used_least_recently_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 2)
     names = {f"{name}.test": "127.0.0.1" for name in "abc"}
     async with serve(PAGES) as server, open_harness(server, names=names) as harness:
         for host in ("a.test", "b.test", "a.test", "c.test", "a.test"):

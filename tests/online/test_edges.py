@@ -23,8 +23,8 @@ async def test_with_room_for_one_answer_and_one_page_all_is_told_the_same(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not for one answer alone: a fold needs those that it has asked for."""
-    monkeypatch.setattr(canonicalizer_module, "MOST_REMEMBERED", 8)
-    monkeypatch.setattr(visits, "MOST_KEPT", 1)
+    monkeypatch.setattr(canonicalizer_module, "MAX_REMEMBERED", 8)
+    monkeypatch.setattr(visits, "MAX_KEPT", 1)
     canonicalizer = world.canonicalizer(ALLOWLIST)
     urls = [
         "https://euskadi.eus/tramite/eu/12345",

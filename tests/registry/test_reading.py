@@ -11,7 +11,7 @@ from spaniel import registry
 from spaniel.errors import Code, SpanielError
 from spaniel.registry.folder import stranger
 from spaniel.registry.host_file import read_file
-from spaniel.registry.yaml_text import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, read_plain, split
+from spaniel.registry.yaml_text import LARGEST_FILE, LONGEST_DOCUMENT, MAX_DOCUMENTS, decode, read_plain, split
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
 
 
@@ -312,7 +312,7 @@ def test_a_record_may_have_so_many_characters_and_no_more() -> None:
 
 
 def test_a_file_of_marks_is_refused_before_it_takes_memory() -> None:
-    text = "---\n" * (MOST_DOCUMENTS + 1)
+    text = "---\n" * (MAX_DOCUMENTS + 1)
     tracemalloc.start()
     try:
         assert "more than 250,000 records" in refused(text.encode())

@@ -356,7 +356,7 @@ def test_the_bound_holds_after_each_write(tmp_path: Path, most: int, fewest: int
 def test_the_folder_keeps_so_many_files_and_the_oldest_go_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_cache, "MOST_FILES", 20)
+    monkeypatch.setattr(disk_cache, "MAX_FILES", 20)
     paths = stocked(tmp_path / "robots", 25)
     theirs = planted(tmp_path / "robots")
     disk = DiskCache(tmp_path / "robots", DAY)
@@ -374,7 +374,7 @@ def test_the_folder_keeps_so_many_bytes_and_the_oldest_go_first(
     paths = stocked(tmp_path / "robots", 8, 1000)
     size = paths[0].stat().st_size
     for most, left in [(8 * size, 8), (8 * size - 1, 7), (3 * size, 3)]:  # as many as fit, and no more
-        monkeypatch.setattr(disk_cache, "MOST_BYTES", most)
+        monkeypatch.setattr(disk_cache, "MAX_BYTES", most)
         DiskCache(tmp_path / "robots", DAY).sweep(time.time())
         assert [path for path in paths if path.exists()] == paths[8 - left :]
 
@@ -387,7 +387,7 @@ def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache)
         assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
 
 
-@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 10), ("MOST_BYTES", 1000)])
+@pytest.mark.parametrize(("bound", "most"), [("MAX_FILES", 10), ("MAX_BYTES", 1000)])
 def test_a_folder_of_far_too_much_comes_down_sweep_by_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "freshness.toml")
 OTHER = "other"
-MOST_HOURS = LONGEST_LIFE // timedelta(hours=1)
+MAX_HOURS = LONGEST_LIFE // timedelta(hours=1)
 LISTS = ("hosts", "host_labels", "paths", "path_words", "path_ends", "content_types", "types", "generators")
 
 
@@ -123,8 +123,8 @@ def from_data(data: Mapping[str, object], place: str, under: Freshness | None = 
 
 
 def _ttl(hours: int, place: str) -> timedelta:
-    if not 1 <= hours <= MOST_HOURS:
-        raise complaint(place, f"{hours} hours are not between 1 and {MOST_HOURS}")
+    if not 1 <= hours <= MAX_HOURS:
+        raise complaint(place, f"{hours} hours are not between 1 and {MAX_HOURS}")
     return timedelta(hours=hours)
 
 

@@ -32,7 +32,7 @@ log = logging.getLogger("spaniel.cache")
 WRITE_FAILED = "cache_write_failed"  # the note in the answer, and the word in the log (FR-WF-16h)
 TOUCHES = 1024  # uses that are told to the index at once; at 128 a get took a fifth longer
 TOUCH_SECONDS = 5.0
-MOST_TOUCHES = 8192  # kept while the index cannot be told
+MAX_TOUCHES = 8192  # kept while the index cannot be told
 CATCH_UP_SECONDS = 0.05  # of a put, while the index is being rebuilt
 WRITE_ERRORS = (OSError, sqlite3.Error, ValueError, OverflowError, msgspec.MsgspecError, SpanielError)
 
@@ -255,7 +255,7 @@ class PageCache:
         except (OSError, sqlite3.Error, SpanielError) as error:
             log.debug("cache_touch_failed: %s", _reason(error))
             self._tell_at = len(self._touched) + TOUCHES
-            if self._tell_at > MOST_TOUCHES:
+            if self._tell_at > MAX_TOUCHES:
                 self._touched, self._renewed = {}, {}
 
     def _tell_within(self, tx: sqlite3.Connection) -> None:

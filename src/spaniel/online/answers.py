@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Look = Callable[[Question, Deadline], Awaitable[WebAnswer]]
 
-MOST_SHOWN = 160
+MAX_SHOWN = 160
 
 
 class Answers:
@@ -120,7 +120,7 @@ class Answers:
             if offered is not None and self._is_neighbour(parse(offered), page):
                 known.setdefault(lang.removesuffix(IF_LINKED), offered)
         return WebAnswer(
-            known, ", ".join(f"{lang} {shown(url, MOST_SHOWN)}" for lang, url in sorted(known.items())) or "none"
+            known, ", ".join(f"{lang} {shown(url, MAX_SHOWN)}" for lang, url in sorted(known.items())) or "none"
         )
 
     def _add_versions(self, known: dict[str, str], visit: Visit, page: Url) -> None:
@@ -182,7 +182,7 @@ def _same_place(one: Url, other: Url) -> bool:
 
 
 def _told(walk: RedirectWalk) -> str:
-    hops = [f"{hop.status} {shown(hop.url, MOST_SHOWN)}" for hop in walk.hops]
+    hops = [f"{hop.status} {shown(hop.url, MAX_SHOWN)}" for hop in walk.hops]
     if walk.refused is not None:
         return " -> ".join([*hops, f"refused: {shown(walk.refused.message)}"])
     end = shown(walk.trouble) or ("and on" if walk.endless else str(walk.status))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from spaniel.pipeline.retrieve import Door, FetchOptions
     from spaniel.url import Canonical
 
-MOST_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
-MOST_REMEMBERED = 20_000  # answers
+MAX_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
+MAX_REMEMBERED = 20_000  # answers
 OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that take a page
 IN_PART = "asked-in-part"  # flag: the time was up before everything was asked
 
@@ -87,9 +87,9 @@ class Canonicalizer:
         def look_up(question: Question) -> WebAnswer | None:
             return own.get(question) or self._known(question)
 
-        for round_ in range(MOST_ROUNDS + 1):
+        for round_ in range(MAX_ROUNDS + 1):
             try:
-                return self._flagged(self._policy.explain(raw, AnsweredWeb(look_up, stops=round_ < MOST_ROUNDS)), own)
+                return self._flagged(self._policy.explain(raw, AnsweredWeb(look_up, stops=round_ < MAX_ROUNDS)), own)
             except Unanswered as unanswered:
                 await self._find_out(unanswered.question, deadline, own)
         raise AssertionError("the last round stops at nothing")
@@ -132,7 +132,7 @@ class Canonicalizer:
 
     def _remember(self, question: Question, answer: WebAnswer) -> None:
         self._remembered[question] = answer
-        if len(self._remembered) > MOST_REMEMBERED:
+        if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.popitem(last=False)
         self.learnt.learn(question, answer)
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
         async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
 
-MOST_BYTES = 1 << 20  # of a page: its head, its links and enough text to know its language
+MAX_BYTES = 1 << 20  # of a page: its head, its links and enough text to know its language
 LONG_PAGE = 1 << 16  # bytes from which on a page is read beside the event loop
-MOST_KEPT = 64  # pages whose facts are kept for the next question about them
+MAX_KEPT = 64  # pages whose facts are kept for the next question about them
 GUARDED = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})
 ANSWERS_HEAD = frozenset({*range(200, 400), 401, 407, 429, 451})  # what a HEAD is believed; else a GET decides
 IN_A_CIRCLE, OFF_LIST = "the redirects go in a circle", "it leaves the allowlist"
@@ -95,7 +95,7 @@ class Visits:
         self._door = door
         self._http = http
         self._passes = passes
-        self._way = way._replace(options=way.options._replace(max_bytes=MOST_BYTES, cut=True))
+        self._way = way._replace(options=way.options._replace(max_bytes=MAX_BYTES, cut=True))
         self._kept: OrderedDict[str, Visit | Unread] = OrderedDict()
 
     async def walk(self, url: str, deadline: Deadline) -> RedirectWalk:
@@ -140,7 +140,7 @@ class Visits:
             return self._kept[url]
         visit = await self._read(url, deadline)
         self._kept[url] = visit
-        if len(self._kept) > MOST_KEPT:
+        if len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return visit
 

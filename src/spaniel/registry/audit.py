@@ -121,7 +121,7 @@ def generic_slugs() -> GenericSlugs:
 
 
 _NAMES = os.path.join(os.path.dirname(__file__), "field_names.toml")
-MOST_NAMES = 16  # of a path that a field may have
+MAX_NAMES = 16  # of a path that a field may have
 LONGEST_TITLE = 500  # characters; longer ones are texts, and their words would be on any page
 
 
@@ -183,7 +183,7 @@ def cited(file: str, where: str, record: object, fields: Collection[str], names:
         elif isinstance(value, dict):
             own = names.about(value, about)
             for key in reversed(value):
-                path = (*keys[-MOST_NAMES:], str(key))
+                path = (*keys[-MAX_NAMES:], str(key))
                 inner = f"{place}.{key}" if place else str(key)
                 left.append((inner, path, value[key], _is_wanted(path, fields), own))
         elif isinstance(value, list):

@@ -38,7 +38,7 @@ class Position(NamedTuple):
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
 TOO_LARGE = f"the file has more than {LARGEST_FILE >> 20} MiB, which is the most that is read: some 100,000 records"
-MOST_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
+MAX_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
 LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
 BOM = "\ufeff"
 
@@ -94,8 +94,8 @@ def split(text: str, file: str) -> Parts:
     if _CONFLICT in text:
         _refuse_conflict(text, file)
     head, *rest = f"\n{text}".split(_MARK)
-    if len(rest) > MOST_DOCUMENTS:
-        raise Position(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
+    if len(rest) > MAX_DOCUMENTS:
+        raise Position(file).broken(f"the file has more than {MAX_DOCUMENTS:,} records")
     whole = _rejoined(rest)
     preamble = head[1:] + ("\n" if whole and head else "")
     texts = [f"---{body}\n" for body in whole[:-1]] + [f"---{body}" for body in whole[-1:]]

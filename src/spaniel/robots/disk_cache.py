@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.robots")
 
-MOST_FILES = 20_000  # in the folder, whatever the settings allow: a site can have any number of origins
-MOST_BYTES = 256 << 20  # of them, as a sweep leaves it
+MAX_FILES = 20_000  # in the folder, whatever the settings allow: a site can have any number of origins
+MAX_BYTES = 256 << 20  # of them, as a sweep leaves it
 SLACK = 64  # one file of so many is removed in advance, so that not every write has to look at all of them
 SWEEP_EVERY = 1000  # writes, by however many processes: each begins to count somewhere
 LARGE = 16 << 10  # bytes that count as one write more
-SWEPT_AT_ONCE = 2 * MOST_FILES  # files that one sweep looks at, however many there are
+SWEPT_AT_ONCE = 2 * MAX_FILES  # files that one sweep looks at, however many there are
 _LARGEST = LIMIT + (64 << 10)  # the file, cut as it is when it is fetched, and its head
 _MAGIC = b"spaniel robots 1\n"
 _WHOLE = re.compile(r"[0-9a-f]{64}")
@@ -57,10 +57,10 @@ class DiskCache:
     The folder and the one that it is in are judged whenever they are used; only what has a name of ours is removed.
     """
 
-    def __init__(self, folder: Path, keep_seconds: float, most: int = MOST_FILES) -> None:
+    def __init__(self, folder: Path, keep_seconds: float, most: int = MAX_FILES) -> None:
         self._above, self._name = os.path.split(os.path.abspath(folder))
         self._keep = keep_seconds
-        self._most = max(1, min(most, MOST_FILES))
+        self._most = max(1, min(most, MAX_FILES))
         self._until_count = 1  # writes
         self._until_sweep = 1 + secrets.randbelow(SWEEP_EVERY)
         self._warned = False
@@ -138,7 +138,7 @@ class DiskCache:
         doomed, files, size = [], 0, 0
         for kept in newest_first:
             files, size = files + 1, size + kept.size
-            if files > self._most * share or size > MOST_BYTES * share or now - kept.used > self._keep:
+            if files > self._most * share or size > MAX_BYTES * share or now - kept.used > self._keep:
                 doomed.append(kept.name)
         return doomed[::-1]
 

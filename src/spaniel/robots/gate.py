@@ -28,7 +28,7 @@ FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13), and never more than this share of it: the rest is the page's (D2-45)
 SHARE = 0.5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
-MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
+MAX_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
 BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
 LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
 _NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
@@ -207,7 +207,7 @@ class RobotsGate:
         self._kept[origin] = kept
         self._bytes += kept.weight - (old.weight if old else 0)
         while len(self._kept) > 1 and (
-            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MOST_BYTES
+            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MAX_BYTES
         ):
             forgotten, known = self._kept.popitem(last=False)
             self._bytes -= known.weight

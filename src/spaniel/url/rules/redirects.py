@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline: not looked up"
 UNRESOLVED = "shortener-unresolved"
-MOST_TEXT = 120
+MAX_TEXT = 120
 
 
 def follow_redirects(options: Table) -> FollowRedirects:
@@ -133,4 +133,4 @@ class FollowRedirects:
 def _short(url: str) -> str:
     """A URL for a message: no query, which may hold a secret."""
     start, mark, _ = url.partition("?")
-    return shown(f"{start}?…" if mark else start, MOST_TEXT)
+    return shown(f"{start}?…" if mark else start, MAX_TEXT)
