@@ -11,7 +11,7 @@ from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
 from spaniel.online import canonicalizer as canonicalizer_module
 from spaniel.online import visits
-from spaniel.online.deeper import deeper_link
+from spaniel.online.canonicalizer import deeper_link
 from spaniel.reading.metadata.page_facts import PageLink
 from spaniel.testing import redirect
 from spaniel.url import load

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import unicodedata
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
 from spaniel.defaults import CANON_JOBS
 from spaniel.errors import SpanielError
 from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
-from spaniel.online.answers import Answers
-from spaniel.online.deeper import deeper_link
-from spaniel.online.visits import Unread, Visits
+from spaniel.online.visits import Answers, UnreadPage, Visits
 from spaniel.tables import complaint
 from spaniel.url.allowlist import Allowlist
 from spaniel.url.allowlist import load as load_allowlist
+from spaniel.url.hostlists import same_owner
+from spaniel.url.parsing import parse
 from spaniel.url.policy import Policy, load
 from spaniel.url.questions import AnsweredWeb, Question, RedirectWalk, Unanswered, WebAnswer
 
@@ -24,10 +27,74 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Iterable
 
-    from spaniel.online.deeper import Deeper
     from spaniel.online.visits import Asks
     from spaniel.pipeline.retrieve import Door, FetchOptions
+    from spaniel.reading.metadata.page_facts import PageLink
     from spaniel.url import Canonical
+    from spaniel.url.questions import Web
+
+LEAST = 0.5  # of the title's words that a link must have
+_WORD = re.compile(r"[^\W_]{2,}")
+_FILLERS = """al ante con de del desde el en la las lo los para por que se sin su sus un una unos unas
+and for of or the to"""
+FILLERS = frozenset(_FILLERS.split())
+
+
+class Deeper(NamedTuple):
+    """A link that is proposed in the place of another."""
+
+    url: str  # canonical
+    text: str  # the words on it
+    fit: float  # how well it fits the title, from LEAST to 1
+
+
+def deeper_link(
+    links: Iterable[PageLink], title: str, page: str, policy: Policy, web: Web | None = None
+) -> Deeper | None:
+    """The informative link of the same site that fits the title best; None where none fits well enough.
+
+    It fits as far as the title's words are on the link or in its last path segment. Words that the title does not
+    have count against it a little, so that of two links the plainer one wins. With a `web`, which is what is known of
+    hosts, the policy's allowlist holds for what is proposed.
+    """
+    wanted = _words(title)
+    if not wanted:
+        return None
+    best: Deeper | None = None
+    for link in links:
+        fit = _fit(wanted, link)
+        if fit >= LEAST and (best is None or fit > best.fit) and (found := _informative(link.url, page, policy, web)):
+            best = Deeper(found.url, link.text, round(fit, 3))
+    return best
+
+
+def _fit(wanted: frozenset[str], link: PageLink) -> float:
+    there = _words(link.text)
+    slug = _words(unquote(link.url.partition("?")[0].rstrip("/").rpartition("/")[2]))
+    return max(_likeness(wanted, there), _likeness(wanted, slug), _likeness(wanted, there | slug))
+
+
+def _likeness(wanted: frozenset[str], there: frozenset[str]) -> float:
+    shared = len(wanted & there) / len(wanted)
+    surplus = len(there - wanted) / max(1, len(there))
+    return shared - 0.2 * surplus if shared else 0.0
+
+
+def _informative(url: str, page: str, policy: Policy, web: Web | None) -> Canonical | None:
+    try:
+        found = policy.explain(url, web)
+        here = policy.explain(page, web)
+        same = same_owner(parse(url).host, parse(page).host)
+    except SpanielError:
+        return None
+    return found if same and found.link_type == "informative" and found.url != here.url else None
+
+
+def _words(text: str) -> frozenset[str]:
+    plain = unicodedata.normalize("NFKD", text.lower())
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return frozenset(word for word in _WORD.findall(plain) if word not in FILLERS)
+
 
 MAX_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
 MAX_REMEMBERED = 20_000  # answers
@@ -44,7 +111,7 @@ class Reach(NamedTuple):
     seconds: float = 20  # for all that is asked about one URL
 
 
-class Found(NamedTuple):
+class CanonicalResult(NamedTuple):
     """What became of a URL of a list: a canonical URL, or why there is none."""
 
     raw: str | bytes
@@ -136,16 +203,16 @@ class Canonicalizer:
             self._remembered.popitem(last=False)
         self.learnt.learn(question, answer)
 
-    async def find(self, raw: str | bytes) -> Found:
+    async def find(self, raw: str | bytes) -> CanonicalResult:
         """The same as a value, whatever became of it."""
         try:
-            return Found(raw, await self.canonicalize(raw), None)
+            return CanonicalResult(raw, await self.canonicalize(raw), None)
         except SpanielError as error:
-            return Found(raw, None, error)
+            return CanonicalResult(raw, None, error)
 
-    async def many(self, raws: Iterable[str | bytes], at_once: int = CANON_JOBS) -> AsyncIterator[Found]:
+    async def many(self, raws: Iterable[str | bytes], at_once: int = CANON_JOBS) -> AsyncIterator[CanonicalResult]:
         """Many at once, handed over in the order in which they came."""
-        begun: deque[asyncio.Task[Found]] = deque()
+        begun: deque[asyncio.Task[CanonicalResult]] = deque()
         try:
             for raw in raws:
                 begun.append(asyncio.create_task(self.find(raw)))
@@ -168,7 +235,7 @@ class Canonicalizer:
             visit = await self._visits.look(url, Deadline(self._reach.seconds))
         except SpanielError as error:
             return Sought(None, error.message)
-        if isinstance(visit, Unread):
+        if isinstance(visit, UnreadPage):
             return Sought(None, visit.reason)
         return Sought(deeper_link(visit.facts.links, title, url, self._policy, self.learnt.web()))
 

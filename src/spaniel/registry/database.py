@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.folder import UnknownFile
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
     from spaniel.registry.yaml_text import Written
 
     Refused = Callable[[SpanielError], None]
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     prefix: str = ""
     deprecated: bool = True  # whether records of the category 'deprecated' are among them
 
-    def takes(self, record: Record) -> bool:
+    def takes(self, record: LinkRecord) -> bool:
         if not record.path.startswith(self.prefix):
             return False
         if not self.deprecated and record.is_deprecated:
@@ -73,7 +73,7 @@ def read_aliases(folder: OpenFolder) -> dict[str, str]:
 class Added(NamedTuple):
     """What became of a URL that was added. The line of the record is 0 until it is read from its file."""
 
-    record: Record
+    record: LinkRecord
     is_new: bool
     other_scheme: bool = False  # the URL had another than the records of its file have
 
@@ -124,7 +124,7 @@ class Editor:
             draft.set(path, keys)
         return Added(draft.record(path), is_new, spot.scheme != draft.home.scheme)
 
-    def find(self, url: str) -> Record | None:
+    def find(self, url: str) -> LinkRecord | None:
         """A record as this edit has it."""
         found = self._find(url)
         return None if found is None else found[0].record(found[1])
@@ -245,10 +245,10 @@ class Registry:
         self.folder = folder
         self.rules = rules
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[LinkRecord]:
         return self.records()
 
-    def records(self, only: Selection = ALL, refused: Refused | None = None) -> Iterator[Record]:
+    def records(self, only: Selection = ALL, refused: Refused | None = None) -> Iterator[LinkRecord]:
         """The records that are wanted, by file, in the order in which they stand."""
         for file in self.files(refused, only.hosts):
             yield from file.records if only is ALL else filter(only.takes, file.records)
@@ -271,7 +271,7 @@ class Registry:
                     continue
                 yield file
 
-    def find(self, url: str) -> Record | None:
+    def find(self, url: str) -> LinkRecord | None:
         """The record of a URL: as it is written, or as the rules of the database write it."""
         with files.opened(self.folder) as folder:
             for spot in dict.fromkeys((spot_of(url), self.rules.spot(url))):
@@ -305,7 +305,7 @@ class Registry:
         return read_file(text, f"{folder.path}/{name}", host_of(name) or name, self.rules.scheme)
 
 
-def _record_at(path: str, file: HostFile) -> Record | None:
+def _record_at(path: str, file: HostFile) -> LinkRecord | None:
     """As it is written; else, where case makes no page, whatever its case."""
     wanted = file.home.key(path)
     alike = [record for record in file.records if file.home.key(record.path) == wanted]

@@ -10,7 +10,7 @@ from spaniel.registry.record import (
     HTTPS,
     PATH,
     HostMetadata,
-    Record,
+    LinkRecord,
     RecordHost,
     broken_key,
     read_metadata,
@@ -29,7 +29,7 @@ class HostFile(NamedTuple):
 
     home: RecordHost
     metadata: HostMetadata
-    records: list[Record]
+    records: list[LinkRecord]
     parts: Parts
 
 
@@ -48,7 +48,7 @@ def scheme_of(metadata: HostMetadata, otherwise: str) -> str:
     return otherwise if metadata.https is None else "https" if metadata.https else "http"
 
 
-def _refuse_doubles(records: list[Record]) -> None:
+def _refuse_doubles(records: list[LinkRecord]) -> None:
     if len({record.path for record in records}) == len(records):
         return
     seen: dict[str, int] = {}
@@ -71,7 +71,7 @@ def formatted(file: HostFile) -> str:
     return "".join([format_preamble(preamble, end), metadata, *texts])
 
 
-def _path_of(record: Record) -> str:
+def _path_of(record: LinkRecord) -> str:
     return record.path
 
 
@@ -110,7 +110,7 @@ class FileDraft:
         """Whether nothing is left that anybody said."""
         return self.is_empty and not self._preamble and self._metadata.rstrip() == "---"
 
-    def record(self, path: str) -> Record:
+    def record(self, path: str) -> LinkRecord:
         """As it stands in the draft. Its line is 0: it is known when the file is written."""
         return read_record(YamlDocument(self._texts[path], 0), self.home)
 
