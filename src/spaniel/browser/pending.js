@@ -229,18 +229,18 @@
     if (ledger.guarded) return;
     ledger.guarded = true;
     let last = 0, calls = 0, ahead = 0, step = 1;
-    const told = (time) => {
+    const advanced = (time) => {
       const at = Math.floor(time);
       if (at !== last) { last = at; calls = 0; step = 1; }
       else if (++calls > 50000) { calls = 0; ahead += step; step *= 2; }
       return time + ahead;
     };
-    around(Performance.prototype, "now", (f, self, args) => told(apply(f, self, args)));
+    around(Performance.prototype, "now", (f, self, args) => advanced(apply(f, self, args)));
     const clock = Date.now;
-    around(Date, "now", (f, self, args) => told(apply(f, self, args)));
+    around(Date, "now", (f, self, args) => advanced(apply(f, self, args)));
     const plain = Date;
     window.Date = new Proxy(plain, {
-      construct: (f, args, as) => construct(f, args.length ? args : [told(clock())], as === window.Date ? f : as),
+      construct: (f, args, as) => construct(f, args.length ? args : [advanced(clock())], as === window.Date ? f : as),
     });
     plain.prototype.constructor = window.Date;
   };

@@ -126,12 +126,12 @@ class CacheMaintenance:
             if not sound:
                 yield self._damaged_index(repair)
             for shard in SHARDS:
-                told = set()
+                reported = set()
                 for problem in self._verify_files(shard, repair):
-                    told.add(problem.path)
+                    reported.add(problem.path)
                     yield problem
                 if sound or repair:
-                    yield from (row for row in self._verify_rows(shard, repair) if row.path not in told)
+                    yield from (row for row in self._verify_rows(shard, repair) if row.path not in reported)
             if sound or repair:
                 yield from self._verify_totals(repair)
 

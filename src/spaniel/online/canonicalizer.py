@@ -1,4 +1,4 @@
-"""The fold and the web together: a rule's question is answered, and the policy runs again, until nothing is open."""
+"""Canonicalizes online: answers a rule's question and runs the policy again, until no question is open."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ def _words(text: str) -> frozenset[str]:
 
 MAX_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
 MAX_REMEMBERED = 20_000  # answers
-OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that take a page
-IN_PART = "asked-in-part"  # flag: the time was up before everything was asked
+OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that need the page
+IN_PART = "asked-in-part"  # flag: the time was up before all questions were answered
 
 
 class Reach(NamedTuple):
-    """What asking needs of an engine."""
+    """The parts of an engine that are needed for requests."""
 
     door: Door
     http: Asks
@@ -112,7 +112,7 @@ class Reach(NamedTuple):
 
 
 class CanonicalResult(NamedTuple):
-    """What became of a URL of a list: a canonical URL, or why there is none."""
+    """The result for a URL of a list: its canonical form, or an error."""
 
     raw: str | bytes
     canonical: Canonical | None
@@ -120,17 +120,17 @@ class CanonicalResult(NamedTuple):
 
 
 class Sought(NamedTuple):
-    """What became of looking for a deeper link: the link if there is one, and why the page could not be read."""
+    """The result of a search for a deeper link: the link if there is one, and why the page could not be read."""
 
     link: Deeper | None
     trouble: str = ""
 
 
 class Canonicalizer:
-    """Canonicalizes under one policy, with the web. What it is told once, it remembers for as long as it lives.
+    """Canonicalizes under one policy, online. Answers are cached for its lifetime.
 
-    It does not ask about what was `learnt` before, unless it is to `refresh` it. Offline, `policy.explain` with
-    `learnt.web()` does the same without asking anybody.
+    What was `learnt` before is not requested again, unless with `refresh`. Offline, `policy.explain` with
+    `learnt.web()` does the same without requests.
     """
 
     def __init__(self, policy: Policy, reach: Reach, learnt: Learnt | None = None, *, refresh: bool = False) -> None:
@@ -147,7 +147,7 @@ class Canonicalizer:
         self._answers = Answers(self._visits, allowlist)
 
     async def canonicalize(self, raw: str | bytes) -> Canonical:
-        """The canonical form, proved as far as the web answers. A silent site is no reason to raise."""
+        """The canonical form, as far as sites respond. A site that does not respond is not an error."""
         deadline = Deadline(self._reach.seconds)
         own: dict[Question, WebAnswer] = {}  # what holds for this URL alone: that the time was up
 
@@ -173,7 +173,7 @@ class Canonicalizer:
         return None if self._refresh else self.learnt.answer(question)
 
     async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, WebAnswer]) -> None:
-        """One flight for all who want to know: whoever comes second waits for the first, and finds the answer."""
+        """Answer a question; concurrent callers share one request."""
         if self._is_idle(question, own):
             self._remember(question, WebAnswer(None, "not asked: there is no page to read"))
             return
@@ -204,14 +204,14 @@ class Canonicalizer:
         self.learnt.learn(question, answer)
 
     async def find(self, raw: str | bytes) -> CanonicalResult:
-        """The same as a value, whatever became of it."""
+        """Like `canonicalize`, with an error as part of the result."""
         try:
             return CanonicalResult(raw, await self.canonicalize(raw), None)
         except SpanielError as error:
             return CanonicalResult(raw, None, error)
 
     async def many(self, raws: Iterable[str | bytes], at_once: int = CANON_JOBS) -> AsyncIterator[CanonicalResult]:
-        """Many at once, handed over in the order in which they came."""
+        """Many concurrently, in the order of the input."""
         begun: deque[asyncio.Task[CanonicalResult]] = deque()
         try:
             for raw in raws:
@@ -230,7 +230,7 @@ class Canonicalizer:
         return (await self.seek_deeper(url, title)).link
 
     async def seek_deeper(self, url: str, title: str) -> Sought:
-        """The same, and it tells a page without such a link from one that could not be read."""
+        """Like `deeper_link`, but distinguishes a page without such a link from one that could not be read."""
         try:
             visit = await self._visits.look(url, Deadline(self._reach.seconds))
         except SpanielError as error:
@@ -248,7 +248,7 @@ def canonicalizer_for(
     learnt: str | os.PathLike[str] | None = None,
     refresh: bool = False,
 ) -> Canonicalizer:
-    """A canonicalizer from what people name: a policy that asks, an allowlist file, a file of what was learnt."""
+    """A canonicalizer from options: a policy with online rules, an allowlist file, a file of learnt facts."""
     found = policy if isinstance(policy, Policy) else load(policy)
     if not found.asks:
         raise complaint(

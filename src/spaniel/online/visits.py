@@ -1,6 +1,6 @@
-"""Visits to pages: where a URL leads, by HEAD, and what a page tells, by a bounded GET. Each hop is guarded.
+"""Answers the questions of rules by requests: HEAD for redirects, a bounded GET for pages. Each hop is guarded.
 
-A visit never raises for what a server does: how it ended is its answer.
+Failures of a server are results, not exceptions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
     class Asks(Protocol):
-        """What makes one hop."""
+        """Makes one request."""
 
         async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     Look = Callable[[Question, Deadline], Awaitable[WebAnswer]]
 
 MAX_BYTES = 1 << 20  # of a page: its head, its links and enough text to know its language
-LONG_PAGE = 1 << 16  # bytes from which on a page is read beside the event loop
-MAX_KEPT = 64  # pages whose facts are kept for the next question about them
+LONG_PAGE = 1 << 16  # bytes above which a page is parsed in a thread
+MAX_KEPT = 64  # pages whose facts are cached for further questions
 GUARDED = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})
-ANSWERS_HEAD = frozenset({*range(200, 400), 401, 407, 429, 451})  # what a HEAD is believed; else a GET decides
+ANSWERS_HEAD = frozenset({*range(200, 400), 401, 407, 429, 451})  # statuses of HEAD that are trusted; else GET
 IN_A_CIRCLE, OFF_LIST = "the redirects go in a circle", "it leaves the allowlist"
 RESET = ("reset by peer", "closed the connection without an answer")
 
 
 class Visit(NamedTuple):
-    """A page that was read: its facts, and where it stood in the end."""
+    """A page that was read: its facts, and its final URL."""
 
     facts: PageFacts
     url: Url
@@ -65,16 +65,16 @@ class UnreadPage(NamedTuple):
     reason: str
 
 
-class _Circle(Exception):  # noqa: N818  no error: how a walk ended
-    """A redirect leads to where we have been."""
+class _Circle(Exception):  # noqa: N818  not an error
+    """A redirect loop."""
 
 
 class _OffList(Exception):  # noqa: N818
-    """A redirect leads off the allowlist: nobody goes there, and the rule says why."""
+    """A redirect leads off the allowlist: it is not followed, and the rule reports it."""
 
 
 class _JudgedHops(PageHops):
-    """Hops whose targets are recorded, and may not leave the allowlist or go in a circle."""
+    """Hops that are recorded, and must not leave the allowlist or loop."""
 
     __slots__ = ("_passes", "_recorded", "_seen")
 
@@ -96,7 +96,7 @@ class _JudgedHops(PageHops):
 
 
 class Visits:
-    """Goes by a way, and follows redirects only to hosts that `passes` lets through."""
+    """Makes requests with `FetchOptions`, and follows redirects only to hosts that `passes` allows."""
 
     def __init__(self, door: Door, http: Asks, way: FetchOptions, passes: Callable[[str], bool]) -> None:
         self._door = door
@@ -119,12 +119,12 @@ class Visits:
         return RedirectWalk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
 
     async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[RedirectHop]) -> Page:
-        """The answer at the end. Each redirect is recorded, and judged, before it is followed."""
+        """The final response. Each redirect is recorded and judged before it is followed."""
         start = parse(url)
         return (await follow(start, self._door, ask, deadline, self._way, _JudgedHops(start, hops, self._passes))).page
 
     async def _head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
-        """The head of an answer. Many a server refuses HEAD, or hangs up on it: then GET, of which nothing is read."""
+        """The head of a response. Servers that refuse HEAD, or close the connection, get a GET without reading it."""
         try:
             page = await self._http.head(url, target, deadline, options)
         except SpanielError as error:
@@ -136,12 +136,12 @@ class Visits:
         return await self._http.get(url, target, deadline, options._replace(max_bytes=0))
 
     async def read(self, url: str, deadline: Deadline) -> Visit | None:
-        """What the page at a URL tells; None where there is no page, or it is no HTML."""
+        """The facts of the page at a URL; None if there is none, or it is not HTML."""
         found = await self.look(url, deadline)
         return found if isinstance(found, Visit) else None
 
     async def look(self, url: str, deadline: Deadline) -> Visit | UnreadPage:
-        """The same, with the reason where there is none."""
+        """Like `read`, with the reason if there is no page."""
         if url in self._kept:
             self._kept.move_to_end(url)
             return self._kept[url]
@@ -174,7 +174,7 @@ class Visits:
 
 
 def _ended(hops: list[RedirectHop], error: SpanielError) -> RedirectWalk:
-    """How a walk ended that found no answer."""
+    """The end of a walk without a response."""
     if error.code is Code.TIMEOUT:
         raise error  # whose time is up decides what that means
     if error.code is Code.REDIRECT_LIMIT:
@@ -187,7 +187,7 @@ def _ended(hops: list[RedirectHop], error: SpanielError) -> RedirectWalk:
 
 def _is_unreached(error: SpanielError) -> bool:
     """Refused, reset, no TLS, or a certificate for another name. One that has expired is a fault of a site that has
-    HTTPS. What the robots gate was told comes in words only."""
+    HTTPS. A failure of robots.txt has its cause only as text."""
     said, cause = error.message, error.details.get("cause")
     if cause == "certificate":
         return "mismatch" in said
@@ -198,7 +198,7 @@ MAX_SHOWN = 160
 
 
 class Answers:
-    """Answers questions by visiting pages. What cannot be found out is an answer with nothing in it."""
+    """Answers questions by requests. What cannot be found out is an empty answer."""
 
     def __init__(self, visits: Visits, allowlist: Allowlist) -> None:
         self._visits = visits
@@ -215,7 +215,7 @@ class Answers:
         }
 
     async def answer(self, question: Question, deadline: Deadline) -> WebAnswer:
-        """Raises `timeout` where the time is up, and nothing else."""
+        """Raises only `timeout`."""
         return await self._by_kind[question.kind](question, deadline)
 
     async def _https(self, question: Question, deadline: Deadline) -> WebAnswer:

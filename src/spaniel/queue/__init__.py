@@ -1,7 +1,6 @@
-"""The queue: one row for each page and profile, in a small file beside the page cache, for many processes at once.
+"""The queue of pages that could not be fetched: one row per page and profile, in a SQLite file beside the page cache.
 
-A page that fails again keeps its row, which counts. The queue has a size: when it is full it says so, since a list of
-work that forgets what is on it would be no such list.
+A page that fails again keeps its row, which counts failures. A full queue refuses new pages: it never drops one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SIZE_KEY = "spaniel.queue.max_entries"
 
 
 class QueueSettings(NamedTuple):
-    """`[spaniel.queue]`, and where it is."""
+    """The settings `[spaniel.queue]`, and the file."""
 
     folder: str
     max_entries: int = QUEUE_ENTRIES.default
@@ -52,7 +51,7 @@ class Failure(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A row; moments are whole seconds since 1970."""
+    """A row; times are whole seconds since 1970."""
 
     id: int
     url: str
@@ -68,14 +67,14 @@ class Entry(NamedTuple):
 
 
 class Queue:
-    """Nothing is opened, and no file made, before it is needed. To be closed."""
+    """Opened on first use; close it."""
 
     def __init__(self, settings: QueueSettings) -> None:
         self._most = settings.max_entries
         self._file = Database(settings.folder, LAYOUT)
 
     def add(self, failure: Failure, now: float) -> None:
-        """Put a page in. `bad_args` where there is no room, or the file cannot be written."""
+        """Add a page. `bad_args` if the queue is full, or the file cannot be written."""
         attempts = json.dumps(list(failure.attempts), ensure_ascii=False)
 
         def work(tx: sqlite3.Connection) -> None:
@@ -93,23 +92,23 @@ class Queue:
                 (*failure[:6], attempts, int(now), int(now)),
             )
 
-        with self._telling():
+        with self._mapped_errors():
             self._file.write(work)
 
     def entries(self) -> list[Entry]:
         """All of them, the oldest first."""
-        with self._telling():
+        with self._mapped_errors():
             return self._file.read(lambda tx: _entries(tx.execute(SELECT + "ORDER BY id")), [])
 
     def find(self, named: str) -> list[Entry]:
-        """Those that a number or a URL names: one by its number, or one for each profile."""
+        """Entries by number, or by URL (one for each profile)."""
         number = int(named) if named.isascii() and named.isdigit() and len(named) < 19 else -1
         where = SELECT + "WHERE id = ? OR url = ? OR requested_url = ? ORDER BY id"
-        with self._telling():
+        with self._mapped_errors():
             return self._file.read(lambda tx: _entries(tx.execute(where, (number, named, named))), [])
 
     def remove(self, entries: Sequence[Entry]) -> int:
-        """Take these out, as they were seen; how many were still there. One that failed again meanwhile stays."""
+        """Remove entries; return how many were still there. One that failed again meanwhile stays."""
         rows = [(entry.id, entry.times) for entry in entries]
         if not rows:
             return 0
@@ -117,15 +116,15 @@ class Queue:
         def work(tx: sqlite3.Connection) -> int:
             return sum(tx.execute("DELETE FROM queue WHERE id = ? AND times = ?", row).rowcount for row in rows)
 
-        with self._telling():
+        with self._mapped_errors():
             return self._file.write(work)
 
     def close(self) -> None:
         self._file.close()
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """What the file system and SQLite say, as a refusal."""
+    def _mapped_errors(self) -> Iterator[None]:
+        """Convert errors of the file system and SQLite to `bad_args`."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
@@ -147,7 +146,7 @@ def _entries(rows: sqlite3.Cursor) -> list[Entry]:
 
 
 def _attempts(text: object) -> list[dict[str, object]]:
-    """What was written down; nothing where somebody's hands or a damaged page left something else."""
+    """The recorded attempts; empty if the file was changed or damaged."""
     try:
         found = json.loads(str(text))
     except (ValueError, RecursionError):

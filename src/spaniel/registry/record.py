@@ -1,4 +1,4 @@
-"""A record: one URL, and what is said of it (DB-05 to DB-07). Keys that nobody here knows are kept with the rest."""
+"""A record: one URL and its keys (DB-05 to DB-07). Unknown keys are kept."""
 
 from __future__ import annotations
 
@@ -131,10 +131,10 @@ def flaw(keys: Keys) -> tuple[str, str] | None:
     if not isinstance(path, str) or path[:1] != "/":
         return PATH, "_path must begin with '/': it is what follows the host in a URL"
     if found := _CONTROL.search(path):
-        told = "a line break" if found[0] in "\r\n\x85\u2028\u2029" else f"the control character U+{ord(found[0]):04X}"
+        what = "a line break" if found[0] in "\r\n\x85\u2028\u2029" else f"the control character U+{ord(found[0]):04X}"
         return (
             PATH,
-            f"_path has {told}, which no URL has; write it on one line, and the character as %{ord(found[0]):02X}",
+            f"_path has {what}, which no URL has; write it on one line, and the character as %{ord(found[0]):02X}",
         )
     if "#" in path:
         return PATH, "_path has a fragment ('#…'), which no server ever sees; leave it out, or write %23"

@@ -239,9 +239,7 @@ def _refusal(failure: SpanielError, url: Url) -> SpanielError:
     if "cause" in failure.details:
         return SpanielError(failure.code, **failure.details)
     refusal = SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=f"{failure.code}: {failure.message}")
-    refusal.__cause__ = failure.with_traceback(
-        None
-    )  # for retries; its traceback would keep objects alive
+    refusal.__cause__ = failure.with_traceback(None)  # for retries; its traceback would keep objects alive
     return refusal
 
 

@@ -32,7 +32,7 @@ HOST = "site.example"
 
 
 class Site:
-    """Answers GET and HEAD from `pages`, by path; what is not there is a 404.
+    """Serves `pages` by path to GET and HEAD; other paths are a 404.
 
     Use it as `async with Site({"/": text("hello")}) as site:`. `requests` counts them by path and query, `seen` holds
     the headers of each, `sent` counts the bytes that went back. The table may be changed while the site is up, and a
@@ -61,15 +61,15 @@ class Site:
             await stop_accepting(self._server)
             self._server.close()
         for writer in [*self._open]:
-            writer.transport.abort()  # whatever is on its way: nobody waits for it
+            writer.transport.abort()  # pending data is dropped
         await asyncio.sleep(0)
 
     def url(self, path: str = "/", host: str = HOST) -> str:
         """The address of a page. The host may have any name that the resolver sends here."""
         return f"http://{host}:{self.port}{path}"
 
-    def reply(self, path: str) -> Reply | None:  # noqa: ARG002  for whoever overrides it
-        """For sites that answer by more than a table."""
+    def reply(self, path: str) -> Reply | None:  # noqa: ARG002  for subclasses
+        """Override it for dynamic replies."""
         return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,7 +78,7 @@ class Site:
             while line := await reader.readline():
                 method, path, version = line.decode("latin-1").split()
                 if not version.startswith("HTTP/"):
-                    raise ValueError(version)  # TLS, say: whoever speaks it would wait for an answer
+                    raise ValueError(version)  # TLS, for example: its client would wait for a response
                 await self._count(path, reader)
                 page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
                 reply = await page() if callable(page) else page
@@ -86,12 +86,12 @@ class Site:
                 self.sent[path] += len(answer)
                 writer.write(answer)
                 await writer.drain()
-        except (ConnectionError, ValueError):  # gone, or no HTTP
+        except (ConnectionError, ValueError):  # disconnected, or not HTTP
             pass
         finally:
             writer.close()
             with suppress(ConnectionError):
-                await writer.wait_closed()  # what is not yet sent keeps it open until it is aborted
+                await writer.wait_closed()  # unsent data keeps it open until it is aborted
             self._open.discard(writer)
 
     async def _count(self, path: str, reader: asyncio.StreamReader) -> None:
@@ -121,7 +121,7 @@ def html(body: str, status: int = 200, headers: dict[str, str] | None = None) ->
 
 
 def redirect(location: str, status: int = 302) -> Reply:
-    """The way to another page."""
+    """A redirect."""
     return text("", status, {"Location": location})
 
 

@@ -56,7 +56,7 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=4096)
 def registrable(host: str) -> str:
-    """`sede.agencia.gob.es` -> `agencia.gob.es`. An address, and a name that nobody can register, is its own."""
+    """`sede.agencia.gob.es` -> `agencia.gob.es`. Addresses and public suffixes are returned unchanged."""
     if host.startswith("[") or host.replace(".", "").isdigit():
         return host
     return _suffixes().privatesuffix(host) or host

@@ -1,4 +1,4 @@
-"""Where a URL leads: redirects, shorteners, and the allowlist that they must not leave (CP-09, CP-18, CP-21, CP-27)."""
+"""The rule for redirects and shorteners, which must not leave the allowlist (CP-09, CP-18, CP-21, CP-27)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class FollowRedirects:
         return True
 
     def _left_undone(self, draft: Draft) -> str:
-        """Nothing is known of where it leads. Only the host that it has can be judged, and that only if asked to."""
+        """Offline only the URL's own host can be judged, and only on request."""
         shortener = draft.host in self.shorteners or (
             draft.web is not None and draft.web.is_shortener(draft.host) is True
         )
