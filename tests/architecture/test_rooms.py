@@ -72,7 +72,7 @@ def _trees_are_dropped_at_the_end() -> Iterator[None]:
 
 
 def impure(found: Module) -> Iterator[Use]:
-    """A pure room reads the files that it ships or is told of; it writes, dials, waits for and runs nothing."""
+    """A pure package reads only files that it ships or is given; it does not write, connect, wait or run programs."""
     if found.room not in PURE:
         return
     yield from (use for use in imports(found) if within(use.name, OUTSIDE))
@@ -115,7 +115,7 @@ def reads_environment(found: Module) -> Iterator[Use]:
 
 
 def runs_programs(found: Module) -> Iterator[Use]:
-    """Only the browser's room runs a program: Chromium."""
+    """Only the browser's package runs a program: Chromium."""
     if found.name in PROGRAMS_BY_EXCEPTION:
         return
     yield from (use for use in imports(found) if within(use.name, PROGRAMS))

@@ -36,7 +36,7 @@ CONTROL_SECONDS = 120.0  # until the victim is met, which on a machine with time
 
 
 class Redirecting(Site):
-    """A site that sends whoever asks for `/to?URL` to URL."""
+    """A site that redirects `/to?URL` to URL."""
 
     def reply(self, path: str) -> Reply | None:
         return (302, {"Location": path.removeprefix("/to?")}, b"") if path.startswith("/to?") else None

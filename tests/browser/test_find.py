@@ -39,7 +39,7 @@ def _user_of(pid: int) -> int:
     return int(status.partition("Uid:")[2].split()[0])
 
 
-# All that it needs is imported before it gives root up: this Python may lie where nobody else can read it.
+# Everything is imported before root is given up: other users may not be able to read this Python.
 CHILD = """
 import asyncio, concurrent.futures.thread, encodings.idna, json, os, resource, shutil, sys, tempfile
 from spaniel.browser.idle import pending_script

@@ -78,7 +78,7 @@ async def test_after_a_process_is_lost_the_next_fetch_works(kind: str, how: sign
         return text("arrived")
 
     pages: dict[str, Page] = {"/": GOOD, "/app": APP, "/slow": slow}
-    # By default a page may take 20 s to come to rest: for that long, one whose process is lost would be waited for.
+    # By default a page may take 20 s to become idle: for that long, one whose process is lost would be waited for.
     async with Site(pages, SITE) as site, open_web(site.port, network_idle_ms=2_000) as web:
         base = f"http://{SITE}:{site.port}"
         assert b"Good" in (await web.render(f"{base}/", SECONDS)).body

@@ -47,7 +47,7 @@ TROUBLE = {
     ),
     "buffers without end": (
         "<h1>Bad</h1><script>const a = []; while (1) a.push(new Uint8Array(1e8).fill(1))</script>",
-        ("timeout", "browser_crashed", "fine"),  # a script that is told that there is no more may end by itself
+        ("timeout", "browser_crashed", "fine"),  # a script may end by itself at its limit
     ),
     "frames in frames": ("<h1>Bad</h1><iframe src='/?'></iframe><iframe src='/?2'></iframe>", ("fine", "partial")),
     "worker forks": (
@@ -148,7 +148,7 @@ async def test_a_killed_browser_is_browser_crashed_and_another_takes_its_place()
             await under_way
         assert (str(caught.value.code), caught.value.retryable) == ("browser_crashed", True)
         assert b"Good" in (await web.render(f"{base}/good")).body
-        kill_all()  # while nobody uses it: nobody need know
+        kill_all()  # while it is idle: no page is affected
         assert b"Good" in (await web.render(f"{base}/good")).body
     assert await all_gone()
 

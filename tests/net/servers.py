@@ -265,7 +265,7 @@ def tls_for(*names: str, seen: list[str | None] | None = None) -> ssl.SSLContext
 
 @contextmanager
 def black_hole(address: str) -> Iterator[int]:
-    """A port whose queue is full: whoever dials it hears nothing, ever."""
+    """A port whose accept queue is full: connecting to it hangs."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.socket())
         listening.bind((address, unused_port()))

@@ -31,7 +31,7 @@ def fed_until_refused(sent: bytes) -> int:
 
 @pytest.mark.req("NFR-WF-REL-03")
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         (OK + b"X: y\r\n" * 129 + b"\r\n", "more than 128 header fields"),
         (OK + b"X:" + b"y" * LINE + b"\r\n\r\n", "a line of more than 32768 bytes"),
@@ -41,10 +41,10 @@ def fed_until_refused(sent: bytes) -> int:
         (b"junk\r\n", "Expected HTTP/"),
     ],
 )
-def test_what_is_wrong_is_said(sent: bytes, told: str) -> None:
+def test_what_is_wrong_is_said(sent: bytes, message: str) -> None:
     with pytest.raises(MalformedError) as refused:
         Response().feed(sent)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.req("NFR-WF-REL-03")
@@ -145,7 +145,7 @@ def test_how_a_connection_ended_before_the_answer_is_handed_on(bodiless: bool) -
         assert outcome(sent, bodiless=bodiless, ended=broken) == repr(broken)
 
 
-def test_the_end_of_a_connection_makes_an_answer_complete_where_nothing_else_does() -> None:
+def test_response_without_framing_ends_with_the_connection() -> None:
     answer = Response()
     answer.feed(OK + b"\r\nabc")
     assert not answer.complete

@@ -123,7 +123,7 @@ async def test_the_answer_to_a_cancelled_request_is_not_the_next_ones(secure: bo
 @pytest.mark.req("FR-WF-06a", "NFR-WF-REL-03")
 @pytest.mark.parametrize("secure", [False, True])
 @pytest.mark.parametrize("together", [True, False])
-async def test_an_answer_too_many_is_not_the_next_one_however_soon_that_is_asked_for(
+async def test_unsolicited_response_is_not_used_for_the_next_request(
     together: bool, secure: bool, ca_file: str
 ) -> None:
     """It was sent before the next request, and lies in the socket, in TLS or in the parser when that goes out."""
@@ -174,9 +174,7 @@ def late_handshakes(tls: ssl.SSLContext, seconds: float) -> Iterator[int]:
 
 
 @pytest.mark.req("NFR-WF-REL-02")
-async def test_hosts_that_finish_their_handshake_at_the_deadline_spoil_no_other_link(
-    ca_file: str, tmp_path: Path
-) -> None:
+async def test_handshake_at_the_deadline_affects_no_other_request(ca_file: str, tmp_path: Path) -> None:
     hostile, good = [f"h{n}.test" for n in range(20)], [f"g{n}.test" for n in range(40)]
     with late_handshakes(tls_for(*hostile), 0.96) as port:
         async with serve(site({"/": (200, ["Content-Type: text/plain"], b"page")})) as server:

@@ -1,4 +1,4 @@
-"""The browser's way out, asked by hand: who may use it, where it leads, and where it does not."""
+"""The browser's egress proxy, with raw requests: authentication, allowed and refused targets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def ask(egress: EgressProxy, head: str, body: bytes = b"", secret: str | N
 
 
 @pytest.mark.req("FR-WF-11b")
-async def test_a_request_goes_through_as_its_own_and_nothing_of_the_proxy_with_it() -> None:
+async def test_request_is_forwarded_without_proxy_fields() -> None:
     async with serve(site({"/a?b": (200, ["X-Kept: yes", "Proxy-Authenticate: Basic"], b"page")}), PUBLIC) as server:
         async with open_egress(server.port) as (egress, _):
             more = "Host: wrong\r\nProxy-Connection: keep-alive\r\nX-A: 1"
@@ -151,7 +151,7 @@ async def test_a_page_that_lives_long_has_its_hosts_judged_again() -> None:
 @pytest.mark.req("D2-20")
 @pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 200", b"HTTP/1.1 403 No\r\n\r\n", b"x" * 70_000])
 async def test_a_proxy_that_makes_no_tunnel_is_hung_up_on(said: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above all one that never answers: nobody else would close that connection before the page ends, or after."""
+    """Especially one that never responds: nothing else would close that connection."""
     monkeypatch.setattr("spaniel.net.egress.DIAL_SECONDS", 0.3)
 
     async def behave(wire: Wire) -> None:
@@ -249,7 +249,7 @@ async def test_a_page_may_bring_in_only_so_much() -> None:
     [b"not http\r\n\r\n", b"HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n", b"HTTP/1.1 200", b"",
      b"HTTP/1.1 100 x\r\n\r\n" * 20, b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n"],
 )  # fmt: skip
-async def test_a_server_that_does_not_speak_http_or_takes_itself_for_a_proxy_is_not_passed_on(reply: bytes) -> None:
+async def test_non_http_and_407_responses_are_not_forwarded(reply: bytes) -> None:
     async with serve(answering(reply), PUBLIC) as server, open_egress(server.port) as (egress, _):
         assert await ask(egress, f"GET http://site.test:{server.port}/ HTTP/1.1") == b""
 
@@ -328,7 +328,7 @@ async def test_a_server_that_keeps_its_connection_does_not_keep_ours() -> None:
 
 @pytest.mark.parametrize("length", [b"", b"-1", b"+1", b"1 1", b"9" * 21, b"0" * 5_000 + b"1"])
 def test_a_length_that_is_none_is_told_as_that(length: bytes) -> None:
-    """Python refuses to read thousands of digits, with an exception that nobody expects here."""
+    """Python refuses to parse thousands of digits, with an unexpected exception."""
     with pytest.raises(MalformedError, match="without a length"):
         assert RequestHead("POST", "/", [], {b"content-length": length}).body_length
     assert RequestHead("POST", "/", [], {b"content-length": b"9" * 20}).body_length == int("9" * 20)  # the control

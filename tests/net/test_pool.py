@@ -1,4 +1,4 @@
-"""Connections: kept for their own host and pin, never for another; closed when nobody wants them."""
+"""Connections are reused only for the same host and addresses, and closed when idle."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_an_order_of_answers_is_no_new_pin() -> None:
 
 
 def unsolicited(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
-    """Its first connection brings, after the first answer, one to a request that nobody has made."""
+    """Its first connection sends an unsolicited response after the first one."""
     served = 0
 
     async def behave(wire: Wire) -> None:
@@ -105,7 +105,7 @@ def unsolicited(extra: bytes, said: asyncio.Event, *, together: bool) -> Behavio
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("extra", [answer(200, b"poison"), answer(200, b"poison", "Connection: close"), b"junk"])
 async def test_what_came_unasked_on_a_kept_connection_is_not_the_next_answer(extra: bytes, together: bool) -> None:
-    """A server, or whoever can make it say one answer too many, would choose what the next URL brings."""
+    """A server, or anyone who can make it send an extra response, would choose the response of the next URL."""
     said = asyncio.Event()
     async with serve(unsolicited(extra, said, together=together)) as server, open_harness(server) as harness:
         got = []

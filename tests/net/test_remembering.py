@@ -109,7 +109,7 @@ async def test_what_is_kept_is_judged_each_time() -> None:
 
 
 @pytest.mark.req("FR-WF-06a")
-async def test_the_target_of_a_kept_answer_is_made_once_and_one_of_a_new_answer_anew() -> None:
+async def test_target_is_reused_only_for_a_cached_dns_answer() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
     guard = Guard(CachingResolver(resolver, 30, clock))
     first = await guard.vet(PAGE, Deadline(5))
@@ -187,8 +187,8 @@ async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
         await work()
 
 
-async def test_a_list_that_may_change_is_judged_each_time_and_another_tuple_is_too() -> None:
-    """Only the very same tuple is passed by as judged: nobody can have changed it."""
+async def test_mutable_and_new_address_lists_are_judged_each_time() -> None:
+    """Only the same tuple counts as judged, since it is immutable."""
     answers: list[Sequence[Address]] = []
 
     class Given:

@@ -252,7 +252,7 @@ async def test_an_address_is_judged_without_the_name_of_its_interface() -> None:
         require_judged("127.0.0.6%lo", target)
 
 
-async def test_a_server_that_stops_has_handed_over_whomever_it_accepted_and_accepts_nobody_else() -> None:
+async def test_stopping_server_hands_over_accepted_connections() -> None:
     """Else their connections would never be closed."""
     begun: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: begun.append(writer), "127.0.0.1", 0)

@@ -85,7 +85,7 @@ async def test_nothing_is_asked_again_once_something_has_come_back(sent: bytes) 
         assert server.connections == 1
 
 
-async def test_a_head_with_a_body_behind_it_is_a_head_and_its_connection_is_not_used_again() -> None:
+async def test_body_after_a_head_response_closes_the_connection() -> None:
     async with serve(answering(*[answer(200, b"body all the same")] * 2)) as server, open_harness(server) as harness:
         for _ in range(2):
             assert (await head(harness, server.url())).status == 200
@@ -124,7 +124,7 @@ async def test_the_young_are_kept_when_the_old_are_swept(monkeypatch: pytest.Mon
 
 
 def poisoning(said: asyncio.Event) -> Behaviour:
-    """Its first connection brings, when it is told to, an answer to a request that nobody has made."""
+    """Its first connection sends an unsolicited response when it is triggered."""
     served = 0
 
     async def behave(wire: ServerWire) -> None:
@@ -141,7 +141,7 @@ def poisoning(said: asyncio.Event) -> Behaviour:
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-REL-03")
-async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answer(
+async def test_unread_data_on_an_idle_connection_is_not_the_next_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The event loop may have been busy: that nothing was read does not mean that nothing came."""
@@ -183,7 +183,7 @@ async def test_a_kept_connection_that_was_reset_unnoticed_is_not_used() -> None:
         assert server.connections == 2
 
 
-async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_once() -> None:
+async def test_request_on_an_ended_connection_fails_at_once() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
         target = await harness.services.guard.vet(parse(server.url()), Deadline(20))
         wire = await harness.services.http._pool.connector.open("http", target, None, "test")
@@ -255,7 +255,7 @@ async def test_a_door_that_was_closed_keeps_nothing() -> None:
         assert await server.all_closed()
 
 
-async def test_many_requests_of_one_host_at_once_use_a_connection_each_and_then_the_same_again() -> None:
+async def test_concurrent_requests_use_one_connection_each_and_reuse_them() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
         for _ in range(2):
             pages = await asyncio.gather(*(harness.get(server.url()) for _ in range(8)))

@@ -64,7 +64,7 @@ async def test_reading_ends_at_circles_and_off_the_list(world: World) -> None:
 @pytest.mark.req("CP-24", "CP-27")
 async def test_what_nobody_answers_is_not_learnt(world: World) -> None:
     world.web.hangs_up |= {"HEAD https://corto.example/", "GET https://corto.example/"}
-    world.web.pages["http://junta.es/"] = redirect("https://goo.gl/parado")  # a shortener is nobody's preferred host
+    world.web.pages["http://junta.es/"] = redirect("https://goo.gl/parado")  # a shortener is never a preferred host
     canonicalizer = world.canonicalizer(ALLOWLIST)
     assert (await canonicalizer.canonicalize("https://corto.example/x")).url == "https://www.seg-social.es/por/fin.html"
     url = "https://junta.es/tramites/padron-municipal"

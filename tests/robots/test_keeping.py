@@ -38,7 +38,7 @@ class Asking:
         return await self.gate.require(url, await self._services.guard.vet(url, Deadline(10)), Deadline(10))
 
     async def is_known(self, host: str) -> bool:
-        """Whether nobody is asked about this host now; afterwards it is known."""
+        """Whether robots.txt of this host is cached now; afterwards it is."""
         before = self._site.requests["/robots.txt"]
         await self(host)
         return self._site.requests["/robots.txt"] == before
@@ -181,7 +181,7 @@ async def test_no_more_is_taken_from_the_wire_than_is_read() -> None:
         with pytest.raises(SpanielError, match="disallows /b"):  # the control
             await asking("site.example", "/b")
         await http.close()
-    assert http.brought == [LIMIT + 1]
+    assert http.fetched == [LIMIT + 1]
 
 
 @pytest.mark.req("FR-WF-08")
@@ -270,6 +270,6 @@ async def test_whoever_closes_the_gate_waits_until_its_flights_have_ended() -> N
         waiting.cancel()
         await asyncio.wait([waiting])
         flights = {task for task in asyncio.all_tasks() - before if "_fly" in str(task.get_coro())}
-        assert [flight.done() for flight in flights] == [False]  # nobody waits for it, and it goes on
+        assert [flight.done() for flight in flights] == [False]  # not awaited, and it goes on
         await asking.gate.close()
         assert [flight.cancelled() for flight in flights] == [True]
