@@ -166,7 +166,7 @@ class Canonical:
         return self.notes.steps
 
     def as_dict(self) -> dict[str, object]:
-        """Everything that the policy found out, for JSON."""
+        """All results of the policy, for JSON."""
         notes = self.notes
         return {
             "url": self.url,
