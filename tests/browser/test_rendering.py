@@ -153,7 +153,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
 
     async def slow() -> Reply:
         await asyncio.sleep(0.4)
-        return text("brought by the worker")
+        return text("sent by the worker")
 
     pages: dict[str, Page] = {
         "/": html(page),
@@ -161,7 +161,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
         "/slow": slow,
     }
     async with spaniel_at(pages, tmp_path) as (spaniel, site):
-        assert "brought by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        assert "sent by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
 
 
 @pytest.mark.req("IT-WF-BR-06", "FR-WF-11g", "FR-WF-11h")
