@@ -1,7 +1,7 @@
-"""Sites on loopback for `spaniel check` in this process: hosts by name or address, each answers by path.
+"""Sites on loopback for `spaniel check` in this process.
 
-A name is resolved by a stub in place of the system's resolver; a site runs in a thread of its own, so that the command
-may run its own event loop.
+Names are resolved by a stub in place of the system's resolver. A site runs in its own thread, because the command runs
+its own event loop.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
     status: int = 200
     body: bytes | str = b""
     fields: tuple[str, ...] = (HTML,)
-    action: str = ""  # 'reset': the connection is reset instead; 'hang': nothing is answered
+    action: str = ""  # instead of the reply: 'reset' resets the connection, 'hang' sends nothing
 
 
 Replies = Callable[[Asked], Reply] | Mapping[str, Reply]
@@ -87,7 +87,7 @@ class Site:
         for task in tasks:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.run_until_complete(asyncio.sleep(0))  # for the last of them to be closed
+        self._loop.run_until_complete(asyncio.sleep(0))  # lets the last of them close
         self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -128,7 +128,7 @@ class Done(NamedTuple):
     err: str
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """JSON lines by URL; a URL that is reported twice is a mistake."""
+        """JSON lines by URL; fails if a URL is reported twice."""
         rows = [json.loads(line) for line in self.out.splitlines()]
         found = {row["url"]: row for row in rows}
         assert len(found) == len(rows)
