@@ -105,7 +105,7 @@ class PagePatterns(NamedTuple):
 
 
 @cache
-def signs() -> PagePatterns:
+def load_patterns() -> PagePatterns:
     """Read the table that is part of the package."""
     path = os.path.join(os.path.dirname(__file__), "page_patterns.toml")
     table = Table(read_toml(path, "the page patterns"), "page_patterns.toml")
@@ -176,7 +176,7 @@ def looks_missing(page: PageText, of: Url, other: PageText, sibling: Url) -> boo
         return None
     if one != two:
         return False
-    return True if signs().says_missing(f"{page.title}\n{page.text}") else None if page.has_scripts else True
+    return True if load_patterns().says_missing(f"{page.title}\n{page.text}") else None if page.has_scripts else True
 
 
 def resemblance(one: list[str], other: list[str]) -> float:

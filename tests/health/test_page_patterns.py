@@ -7,7 +7,7 @@ import pytest
 from spaniel.health import requests
 from spaniel.health.judging import ending
 from spaniel.health.links import Remark
-from spaniel.health.page_patterns import signs
+from spaniel.health.page_patterns import load_patterns
 from spaniel.health.requests import HeadTrust, Trust
 from spaniel.url.parsing import parse
 from tests.health.plays import WORDS
@@ -26,7 +26,11 @@ NOW, DAY = 1_800_000_000.0, 86_400
 )  # fmt: skip
 def test_login_front_and_error_pages_are_recognized_by_path(path: str, login: bool, root: bool, error: bool) -> None:
     url = parse(f"http://a.test{path}")
-    assert (signs().is_login(url), signs().is_root(url), signs().is_error(url)) == (login, root, error)
+    assert (load_patterns().is_login(url), load_patterns().is_root(url), load_patterns().is_error(url)) == (
+        login,
+        root,
+        error,
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,25 +46,25 @@ def test_login_front_and_error_pages_are_recognized_by_path(path: str, login: bo
 )  # fmt: skip
 def test_suspect_redirect_target_is_recognized(first: str, last: str, why: str) -> None:
     here = parse("http://a.test/")
-    reason = signs().why_suspect(parse(first, base=here), parse(last, base=here))
+    reason = load_patterns().why_suspect(parse(first, base=here), parse(last, base=here))
     assert (why in reason, bool(why)) == (True, bool(reason))
 
 
 def test_parked_domain_is_recognized_in_short_text_only() -> None:
     sale = "example.test: This Domain Is For Sale. Make an offer."
-    assert signs().looks_parked(sale)
-    assert signs().looks_parked("Diese Domain steht zum Verkauf")
-    assert not signs().looks_parked(f"{sale} {WORDS * 15}")  # an article about it
-    assert not signs().looks_parked(WORDS)
-    assert signs().is_parking_host("www.sedoparking.com")
-    assert not signs().is_parking_host("notsedo.com")
+    assert load_patterns().looks_parked(sale)
+    assert load_patterns().looks_parked("Diese Domain steht zum Verkauf")
+    assert not load_patterns().looks_parked(f"{sale} {WORDS * 15}")  # an article about it
+    assert not load_patterns().looks_parked(WORDS)
+    assert load_patterns().is_parking_host("www.sedoparking.com")
+    assert not load_patterns().is_parking_host("notsedo.com")
 
 
 def test_challenge_is_recognized_by_its_header() -> None:
-    assert signs().is_challenge({"cf-mitigated": "Challenge"})
-    assert signs().is_challenge({"x-amzn-waf-action": "captcha"})
-    assert signs().is_challenge({"x-vercel-mitigated": "challenge"})
-    assert not signs().is_challenge({"cf-mitigated": "no", "server": "challenge"})
+    assert load_patterns().is_challenge({"cf-mitigated": "Challenge"})
+    assert load_patterns().is_challenge({"x-amzn-waf-action": "captcha"})
+    assert load_patterns().is_challenge({"x-vercel-mitigated": "challenge"})
+    assert not load_patterns().is_challenge({"cf-mitigated": "no", "server": "challenge"})
 
 
 @pytest.mark.parametrize(
