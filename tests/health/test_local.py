@@ -9,10 +9,12 @@ import pytest
 
 from spaniel.app.checking import health_settings
 from spaniel.app.settings import Settings
+from spaniel.health.documents import kinds
+from spaniel.health.documents.markdown import slug
 from spaniel.health.documents.mentions import Mention
 from spaniel.health.files import gather
 from spaniel.health.links import Checked, Place, Remark
-from spaniel.health.local import Disk, Fallbacks, anchors, check_local, slug
+from spaniel.health.local import Disk, Fallbacks, check_local
 from spaniel.verdicts import Verdict
 
 DEFAULTS = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))
@@ -23,6 +25,12 @@ def checked(root: Path, text: str, *, disk: Disk | None = None, name: str = "doc
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return list(check_local(gather([str(path)]), disk or Disk(str(root), fallbacks=DEFAULTS)))
+
+
+def anchors(text: str, kind: str) -> frozenset[str]:
+    found = kinds.anchors(text, kind)
+    assert found is not None
+    return found
 
 
 def verdicts(found: list[Checked]) -> list[str]:

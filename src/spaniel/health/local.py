@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
-from itertools import pairwise
 from mimetypes import guess_type
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
-from spaniel.health.documents import html, kinds, markdown, rst
-from spaniel.health.documents.quoting import from_markdown
+from spaniel.health.documents import kinds
 from spaniel.health.files import LARGEST, read, repository_root
 from spaniel.health.filters import SCHEME, TEXT_DIRECTIVE
 from spaniel.health.links import Checked, Finding, Link, Remark
@@ -26,91 +23,6 @@ if TYPE_CHECKING:
     from spaniel.health.documents.mentions import Mention
     from spaniel.health.links import Place
 
-# -- Anchors of documents
-
-ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*(?:[^{}]*[ \t])?#(?P<id>[\w:.-]+)[^{}]*\}[ \t]*\Z")
-LINK = re.compile(
-    r"!?\[(?P<text>(?:[^\[\]\\]|\\.){0,999}+)\](?:\((?:[^()\\]|\\.|\([^()]{0,999}+\)){0,4999}+\)|\[[^\]]{0,999}+\])"
-)
-TAG = re.compile(r"<[A-Za-z/!][^<>]{0,999}+>")
-SLUG_CATEGORIES = frozenset({"L", "M", "Nd", "Pc"})  # letters, marks and digits, but not "①" or "½"
-EMOJI_STYLE = "\ufe0f"  # follows a character that is shown as an emoji; GitHub keeps it, because it is a mark
-EMPHASIS = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_]{1,999}?)(?<=\S)\1(?!\w)")
-UNDERLINES = re.compile(r"([=\-`:'\"~^_*+#<>!$%&(),./;?@\[\\\]{|}])\1*[ \t]*\Z")
-
-
-def anchors(text: str, kind: str) -> frozenset[str]:
-    """Return the fragments that a document has."""
-    if kind in ("markdown", "mdx"):
-        return frozenset(_markdown_anchors(text, mdx=kind == "mdx"))
-    if kind == "html":
-        return frozenset(html.ids(text))
-    if kind == "rst":
-        return frozenset(_rst_anchors(text))
-    return frozenset()
-
-
-def _markdown_anchors(text: str, *, mdx: bool) -> Iterator[str]:
-    headings: list[str] = []
-    for part in markdown.parts(text, mdx=mdx):
-        if "<" in part.text:
-            yield from html.ids(part.text, is_part=True)
-        if isinstance(part, markdown.Heading):
-            if named := ATTRIBUTES.search(part.text[-1000:]):
-                yield named["id"]
-            headings.append(part.text)  # whole, because GitHub has no such ids
-    for name in numbered(slug(heading) for heading in headings):
-        yield name
-        if EMOJI_STYLE in name:
-            yield name.replace(EMOJI_STYLE, "")  # as other sites make it
-
-
-def slug(heading: str) -> str:
-    """Return the anchor that GitHub makes of a heading: lower case, hyphens for blanks, no punctuation.
-
-    >>> slug("What's new? `v2`")
-    'whats-new-v2'
-    """
-    shown = TAG.sub("", LINK.sub(lambda found: found["text"], LINK.sub(lambda found: found["text"], heading)))
-    plain = from_markdown(EMPHASIS.sub(r"\2", shown)).strip().lower()
-    return "".join(char for char in plain if _is_in_slug(char)).replace(" ", "-")
-
-
-def _is_in_slug(char: str) -> bool:
-    category = unicodedata.category(char)
-    return char in "- " or category in SLUG_CATEGORIES or category[0] in SLUG_CATEGORIES
-
-
-def numbered(slugs: Iterable[str]) -> Iterator[str]:
-    """Make slugs unique: the second gets `-1`, the third `-2`. A number that is taken is skipped."""
-    taken: dict[str, int] = {}
-    for slug_ in slugs:
-        name, count = slug_, taken.get(slug_, 0)
-        while name in taken:
-            count += 1
-            name = f"{slug_}-{count}"
-        taken[slug_] = count
-        taken.setdefault(name, 0)
-        yield name
-
-
-def _rst_anchors(text: str) -> Iterator[str]:
-    """Yield titles and targets, named as by docutils."""
-    for title, line in pairwise(rst.SourceLines(text)):
-        shown, under = text[title.start : title.end].strip(), text[line.start : line.end].rstrip()
-        if shown and UNDERLINES.fullmatch(under) and len(under) >= len(shown):
-            yield _docutils_id(shown)
-    for found in re.finditer(r"^[ \t]*\.\.[ \t]+_`?([^:`\r\n]+)`?:", text, re.MULTILINE):
-        yield _docutils_id(found[1])
-
-
-def _docutils_id(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-# -- Files
-
-HAVE_ANCHORS = frozenset({"markdown", "mdx", "html", "rst"})
 LINES = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z")  # a line of a file on GitHub
 TOP = frozenset({"", "top"})  # the start of every page
 GENERATED = (".html", ".htm")  # may be generated from another file
@@ -256,8 +168,7 @@ class Disk:
             text = read(path, self._largest).text
         except SpanielError:
             return None
-        kind = kinds.kind_of(path, text)
-        return anchors(text, kind) if kind in HAVE_ANCHORS else None
+        return kinds.anchors(text, kinds.kind_of(path, text))
 
 
 def check_local(mentions: Iterable[Mention], disk: Disk) -> Iterator[Checked]:

@@ -254,7 +254,7 @@ def _base(text: str) -> str:
     return ""
 
 
-def ids(text: str, *, is_part: bool = False) -> Iterator[str]:
+def html_anchors(text: str, *, is_part: bool = False) -> Iterator[str]:
     """Yield the anchors of a page: every `id`, and the `name` of `<a>` and `<map>`."""
     for tag in tags(text, is_part=is_part):
         has = attributes(tag)

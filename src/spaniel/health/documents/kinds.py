@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.documents.mentions import LineIndex, Mention
 from spaniel.sources.kinds import DOCUMENTS, KINDS, FileKind, kind_by_content, kind_by_name, text_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-# The module in this package, and the function, that finds the links of each kind. Only the one used is imported.
+
+class Reader(NamedTuple):
+    """The module of this package, and its functions, for a kind of documents. Only the module in use is imported."""
+
+    module: str
+    links: str
+    anchors: str = ""  # "": such documents have none
+
+
 READERS = {
-    "markdown": ("markdown", "markdown_links"),
-    "mdx": ("markdown", "mdx_links"),
-    "notebook": ("markdown", "notebook_links"),
-    "html": ("html", "html_links"),
-    "bookmarks": ("html", "html_links"),
-    "xml": ("html", "xml_links"),
-    "sitemap": ("html", "xml_links"),
-    "feed": ("html", "xml_links"),
-    "rst": ("rst", "rst_links"),
-    "text": ("mentions", "text_links"),
-    "json": ("data", "json_links"),
-    "jsonl": ("data", "json_links"),
-    "yaml": ("data", "yaml_links"),
-    "csv": ("data", "csv_links"),
-    "tsv": ("data", "csv_links"),
+    "markdown": Reader("markdown", "markdown_links", "markdown_anchors"),
+    "mdx": Reader("markdown", "mdx_links", "mdx_anchors"),
+    "notebook": Reader("markdown", "notebook_links"),
+    "html": Reader("html", "html_links", "html_anchors"),
+    "bookmarks": Reader("html", "html_links"),
+    "xml": Reader("html", "xml_links"),
+    "sitemap": Reader("html", "xml_links"),
+    "feed": Reader("html", "xml_links"),
+    "rst": Reader("rst", "rst_links", "rst_anchors"),
+    "text": Reader("mentions", "text_links"),
+    "json": Reader("data", "json_links"),
+    "jsonl": Reader("data", "json_links"),
+    "yaml": Reader("data", "yaml_links"),
+    "csv": Reader("data", "csv_links"),
+    "tsv": Reader("data", "csv_links"),
 }
 EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind in READERS}
 EXTENSIONS["xml"] = f"{KINDS[FileKind.SITEMAP].extensions} {KINDS[FileKind.FEED].extensions}"  # with all their links
@@ -72,9 +80,21 @@ def mentions(text: str, file: str, kind: str = "", fields: Collection[str] = ())
         raise SpanielError(Code.BAD_ARGS, field="kind of document", reason=f"'{kind}' is not one of {known}")
     if fields and kind not in DATA:
         return
-    module, function = READERS[kind]
-    find_links = getattr(import_module(f"spaniel.health.documents.{module}"), function)
-    links = find_links(text, fields) if kind in DATA else find_links(text)
+    read_links = _function(kind, READERS[kind].links)
+    links = read_links(text, fields) if kind in DATA else read_links(text)
     lines = LineIndex(text)
     for link in links:
         yield Mention(link.url, lines.place(link.start, file), link.start, link.end, link.syntax, link.base)
+
+
+def anchors(text: str, kind: str) -> frozenset[str] | None:
+    """Return the fragments that a document has; None for a kind without anchors."""
+    name = READERS[kind].anchors if kind in READERS else ""
+    return frozenset(_function(kind, name)(text)) if name else None
+
+
+def _function(kind: str, name: str) -> Callable[..., Iterator[Any]]:
+    function: Callable[..., Iterator[Any]] = getattr(
+        import_module(f"spaniel.health.documents.{READERS[kind].module}"), name
+    )
+    return function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,7 +138,7 @@ def _body_links(text: str, start: int, *, mdx: bool = False) -> Iterator[LinkSpa
         yield from shifted(sorted(_LinkReader(window, mdx=mdx).links(), key=lambda link: link.start), moved)
 
 
-def parts(text: str, *, mdx: bool = False) -> Iterator[Heading | RawHtml]:
+def _parts(text: str, *, mdx: bool = False) -> Iterator[Heading | RawHtml]:
     """Yield the headings and the raw HTML of a document, which define its anchors."""
     start = front_matter(text)[1]
     if mdx:
@@ -528,6 +529,66 @@ def _without_code(text: str) -> str:
         made += text[at:begin], WRITTEN.sub("_", text[begin:end])
         at = end
     return VALUE.sub(lambda found: f'"{" " * (len(found[0]) - 2)}"', "".join([*made, text[at:]]))
+
+
+# -- Anchors
+
+ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*(?:[^{}]*[ \t])?#(?P<id>[\w:.-]+)[^{}]*\}[ \t]*\Z")
+INLINE_LINK = re.compile(
+    r"!?\[(?P<text>(?:[^\[\]\\]|\\.){0,999}+)\](?:\((?:[^()\\]|\\.|\([^()]{0,999}+\)){0,4999}+\)|\[[^\]]{0,999}+\])"
+)
+TAG = re.compile(r"<[A-Za-z/!][^<>]{0,999}+>")
+SLUG_CATEGORIES = frozenset({"L", "M", "Nd", "Pc"})  # letters, marks and digits, but not "①" or "½"
+EMOJI_STYLE = "\ufe0f"  # follows a character that is shown as an emoji; GitHub keeps it, because it is a mark
+EMPHASIS = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_]{1,999}?)(?<=\S)\1(?!\w)")
+
+
+def mdx_anchors(text: str) -> Iterator[str]:
+    return markdown_anchors(text, mdx=True)
+
+
+def markdown_anchors(text: str, *, mdx: bool = False) -> Iterator[str]:
+    """Yield the anchors of headings, as on GitHub, and the ids of raw HTML."""
+    headings: list[str] = []
+    for part in _parts(text, mdx=mdx):
+        if "<" in part.text:
+            yield from html.html_anchors(part.text, is_part=True)
+        if isinstance(part, Heading):
+            if named := ATTRIBUTES.search(part.text[-1000:]):
+                yield named["id"]
+            headings.append(part.text)  # whole, because GitHub has no such ids
+    taken: dict[str, int] = {}
+    for heading in headings:
+        name = base = slug(heading)
+        count = taken.get(base, 0)
+        while name in taken:  # the second heading with a name gets `-1`, the third `-2`
+            count += 1
+            name = f"{base}-{count}"
+        taken[base] = count
+        taken.setdefault(name, 0)
+        yield name
+        if EMOJI_STYLE in name:
+            yield name.replace(EMOJI_STYLE, "")  # as other sites make it
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub makes of a heading: lower case, hyphens for blanks, no punctuation.
+
+    >>> slug("What's new? `v2`")
+    'whats-new-v2'
+    """
+    shown = TAG.sub("", INLINE_LINK.sub(_link_text, INLINE_LINK.sub(_link_text, heading)))
+    plain = from_markdown(EMPHASIS.sub(r"\2", shown)).strip().lower()
+    return "".join(char for char in plain if _is_in_slug(char)).replace(" ", "-")
+
+
+def _link_text(link: re.Match[str]) -> str:
+    return link["text"]
+
+
+def _is_in_slug(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char in "- " or category in SLUG_CATEGORIES or category[0] in SLUG_CATEGORIES
 
 
 # -- Notebooks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.documents import html, mentions
@@ -205,3 +206,20 @@ class _RstReader:
             return found.end()
         self._found.append(whole.in_source(mentions.bare_link(whole.text, found.start(), end)))
         return end
+
+
+UNDERLINES = re.compile(r"([=\-`:'\"~^_*+#<>!$%&(),./;?@\[\\\]{|}])\1*[ \t]*\Z")
+
+
+def rst_anchors(text: str) -> Iterator[str]:
+    """Yield the anchors of titles and targets, named as by docutils."""
+    for title, line in pairwise(SourceLines(text)):
+        shown, under = text[title.start : title.end].strip(), text[line.start : line.end].rstrip()
+        if shown and UNDERLINES.fullmatch(under) and len(under) >= len(shown):
+            yield _docutils_id(shown)
+    for found in re.finditer(r"^[ \t]*\.\.[ \t]+_`?([^:`\r\n]+)`?:", text, re.MULTILINE):
+        yield _docutils_id(found[1])
+
+
+def _docutils_id(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
