@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 
-class Reader(NamedTuple):
+class DocumentReader(NamedTuple):
     """The module of this package, and its functions, for a kind of documents. Only the module in use is imported."""
 
     module: str
@@ -23,21 +23,21 @@ class Reader(NamedTuple):
 
 
 READERS = {
-    "markdown": Reader("markdown", "markdown_links", "markdown_anchors"),
-    "mdx": Reader("markdown", "mdx_links", "mdx_anchors"),
-    "notebook": Reader("markdown", "notebook_links"),
-    "html": Reader("html", "html_links", "html_anchors"),
-    "bookmarks": Reader("html", "html_links"),
-    "xml": Reader("html", "xml_links"),
-    "sitemap": Reader("html", "xml_links"),
-    "feed": Reader("html", "xml_links"),
-    "rst": Reader("rst", "rst_links", "rst_anchors"),
-    "text": Reader("mentions", "text_links"),
-    "json": Reader("data", "json_links"),
-    "jsonl": Reader("data", "json_links"),
-    "yaml": Reader("data", "yaml_links"),
-    "csv": Reader("data", "csv_links"),
-    "tsv": Reader("data", "csv_links"),
+    "markdown": DocumentReader("markdown", "markdown_links", "markdown_anchors"),
+    "mdx": DocumentReader("markdown", "mdx_links", "mdx_anchors"),
+    "notebook": DocumentReader("markdown", "notebook_links"),
+    "html": DocumentReader("html", "html_links", "html_anchors"),
+    "bookmarks": DocumentReader("html", "html_links"),
+    "xml": DocumentReader("html", "xml_links"),
+    "sitemap": DocumentReader("html", "xml_links"),
+    "feed": DocumentReader("html", "xml_links"),
+    "rst": DocumentReader("rst", "rst_links", "rst_anchors"),
+    "text": DocumentReader("mentions", "text_links"),
+    "json": DocumentReader("data", "json_links"),
+    "jsonl": DocumentReader("data", "json_links"),
+    "yaml": DocumentReader("data", "yaml_links"),
+    "csv": DocumentReader("data", "csv_links"),
+    "tsv": DocumentReader("data", "csv_links"),
 }
 EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind in READERS}
 EXTENSIONS["xml"] = f"{KINDS[FileKind.SITEMAP].extensions} {KINDS[FileKind.FEED].extensions}"  # with all their links
