@@ -10,7 +10,7 @@ import pytest
 from junitparser import JUnitXml
 
 from spaniel.net import resolver
-from tests.health.sites import Asked, Check, Reply, Site, check, names, page, to
+from tests.health.sites import Check, Reply, Site, SiteRequest, check, names, page, to
 
 __all__ = ["check"]
 
@@ -84,7 +84,7 @@ def test_each_missing_fragment_is_a_result_with_its_lines(check: Check, tmp_path
             site.url("/p#b"): ("failing", [3]),
             site.url("/gone"): ("dead", [6]),
         }
-        assert len([each for each in site.asked if each.path == "/p"]) == 1
+        assert len([each for each in site.requests if each.path == "/p"]) == 1
 
 
 @pytest.mark.req("LH-03")
@@ -143,8 +143,8 @@ def test_missing_anchor_of_local_file_is_reported_with_its_line(check: Check, tm
 def test_reset_or_5xx_is_retried_once(check: Check, tmp_path: Path, first: Reply, args: tuple[str, ...]) -> None:
     """The first request fails, HEAD or GET; the second gets the page."""
 
-    def replies(asked: Asked) -> Reply:
-        return first if len(site.asked) == 1 else ANCHORED
+    def replies(request: SiteRequest) -> Reply:
+        return first if len(site.requests) == 1 else ANCHORED
 
     with Site(replies) as site:
         done = check(document(tmp_path, site.url("/p#there")), *args, "-f", "jsonl")
@@ -155,7 +155,7 @@ def test_failing_host_gets_two_requests(check: Check) -> None:
     with Site(lambda _: Reply(500)) as site:
         assert check(site.url("/p#x"), "--fragments").code == 3
         assert site.methods() == ["GET /p", "GET /p"]
-        site.asked.clear()
+        site.requests.clear()
         assert check(site.url("/p")).code == 3
         assert site.methods() == ["HEAD /p", "GET /p"]
 
@@ -287,8 +287,8 @@ def test_short_not_found_page_is_a_soft_404(check: Check, text: str, title: str,
 
 
 def test_short_page_unlike_its_sibling_is_no_soft_404(check: Check) -> None:
-    def replies(asked: Asked) -> Reply:
-        return page("<h1>Contact</h1>", "Shop") if asked.path == "/contact" else page("<h1>Not found</h1>", "Shop")
+    def replies(request: SiteRequest) -> Reply:
+        return page("<h1>Contact</h1>", "Shop") if request.path == "/contact" else page("<h1>Not found</h1>", "Shop")
 
     with Site(replies) as site:
         done = check(site.url("/contact"), "--soft-404", "-f", "jsonl")
@@ -319,7 +319,7 @@ def test_every_format_reports_findings_of_real_pages(check: Check, tmp_path: Pat
     made = page(f"<div id=app>{LONG}</div><script src=/app.js></script>")
     soft = page("<h1>Not found</h1>")
     pages = {"/parked": PARKED, "/missing": ANCHORED, "/made": made}
-    with Site(lambda asked: pages.get(asked.path, soft)) as site:
+    with Site(lambda request: pages.get(request.path, soft)) as site:
         links = [site.url(path) for path in ("/parked", "/missing#no", "/made#no", "/soft")]
         done = check(document(tmp_path, *links), "--fragments", "--soft-404", "-f", format_)
         assert done.code == 1, done.err
@@ -397,14 +397,14 @@ def test_any_port_is_checked_and_private_addresses_are_blocked(check: Check, tmp
 
 
 def test_stalled_connection_is_replaced_by_a_new_one(check: Check) -> None:
-    def replies(asked: Asked) -> Reply:
-        return page(LONG) if asked.nth == 1 else Reply(action="hang")
+    def replies(request: SiteRequest) -> Reply:
+        return page(LONG) if request.nth == 1 else Reply(action="hang")
 
     with Site(replies) as site:
         urls = [site.url(f"/{number}") for number in range(4)]
         done = check(*urls, "--timeout", "4", "-f", "jsonl")
         assert [done.rows()[url]["verdict"] for url in urls] == ["ok"] * 4
-        assert sum(each.nth > 1 for each in site.asked) == 1  # then no connection is reused
+        assert sum(each.nth > 1 for each in site.requests) == 1  # then no connection is reused
 
 
 # -- HEAD and GET
@@ -416,26 +416,26 @@ def test_trusted_head_needs_one_get_per_host(check: Check, tmp_path: Path) -> No
         done = check(document(tmp_path, *urls))
         assert done.code == 0
         assert sorted(site.methods()) == sorted([*(f"HEAD /docs/{n}" for n in range(12)), site.methods("/docs/")[1]])
-        assert [each.method for each in site.asked].count("GET") == 1
+        assert [each.method for each in site.requests].count("GET") == 1
 
 
 def test_sibling_is_requested_only_with_soft_404(check: Check) -> None:
     with Site({"/docs/1": page(LONG), "/docs/2": page(LONG), "/docs/3": page(LONG)}) as site:
         urls = [site.url(f"/docs/{number}") for number in (1, 2, 3)]
         assert check(*urls).code == 0
-        assert {each.path for each in site.asked} == {"/docs/1", "/docs/2", "/docs/3"}
-        site.asked.clear()
+        assert {each.path for each in site.requests} == {"/docs/1", "/docs/2", "/docs/3"}
+        site.requests.clear()
         assert check(*urls, "--soft-404").code == 0
-        assert len({each.path for each in site.asked}) == 6
+        assert len({each.path for each in site.requests}) == 6
 
 
 @pytest.mark.parametrize("head", [Reply(405), Reply(404), Reply(500), Reply(action="reset")])
 def test_host_with_wrong_head_is_requested_by_get(check: Check, head: Reply) -> None:
-    with Site(lambda asked: head if asked.method == "HEAD" else page(LONG)) as site:
+    with Site(lambda request: head if request.method == "HEAD" else page(LONG)) as site:
         urls = [site.url(f"/{number}") for number in range(5)]
         done = check(*urls, "-f", "jsonl")
         assert {row["verdict"] for row in done.rows().values()} == {"ok"}
-        assert [each.method for each in site.asked].count("HEAD") == 1
+        assert [each.method for each in site.requests].count("HEAD") == 1
 
 
 # -- One unexpected exception
