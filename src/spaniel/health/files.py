@@ -339,18 +339,15 @@ def _items(raw: bytes, path: str, options: DocumentOptions, kind: str) -> Iterat
 
 
 def _row_mentions(row: SourceRow, path: str) -> Iterator[Mention]:
-    line = row.place if isinstance(row.place, int) else 0
-    for url in [row.url] if row.url else _urls_of_record(row.record):
-        yield Mention(typed(url), Place(path, line), 0, 0, "item")
-
-
-def _urls_of_record(record: object) -> list[str]:
     from spaniel.sources.json_values import urls_of
 
+    line = row.place if isinstance(row.place, int) else 0
     try:
-        return [url for url, _ in urls_of(record)]
+        urls = [row.url] if row.url else [url for url, _ in urls_of(row.record)]
     except ValueError:
-        return []  # data, in which links are found anywhere
+        return  # data, in which links are found anywhere
+    for url in urls:
+        yield Mention(typed(url), Place(path, line), 0, 0, "item")
 
 
 def _is_chosen(options: DocumentOptions) -> bool:
