@@ -27,7 +27,7 @@ from spaniel.net.resolver import failed
 from spaniel.pipeline.retrieve import Door
 from spaniel.robots.gate import RobotsGate
 from spaniel.testing import FakeClock, FakeResolver
-from tests.net.servers import MOST_HEAD, Request, Wire, answer
+from tests.net.servers import MAX_HEAD, Request, Wire, answer
 
 Play = Callable[["Visit"], Awaitable[None]]
 
@@ -134,13 +134,11 @@ class World:
             task.add_done_callback(self._at_work.discard)
 
         while True:
-            first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MOST_HEAD)
+            first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MAX_HEAD)
             port: int = first.sockets[0].getsockname()[1]
             try:
                 if addresses[1:]:
-                    self._listening += [
-                        await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MOST_HEAD)
-                    ]
+                    self._listening += [await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MAX_HEAD)]
             except OSError:  # another process has the port at one of the addresses
                 first.close()
                 continue

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spaniel.app.groups import HealthSettings
     from spaniel.health.history import History, Observed
     from spaniel.health.links import Checked, Link
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
     Last = Callable[[str], Observed | None]
     from typing import TextIO
@@ -83,7 +83,7 @@ def _links(
     return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
 
 
-def _some(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
+def _some(records: Iterable[LinkRecord], args: argparse.Namespace, unread: Failures) -> Iterator[LinkRecord]:
     """All of them; a selection that matches nothing is refused, so that a misspelt host is noticed."""
     count = 0
     for record in records:

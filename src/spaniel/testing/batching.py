@@ -17,6 +17,6 @@ if TYPE_CHECKING:
 WHERE = f"{__name__}:open_fetcher"
 
 
-def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AbstractAsyncContextManager[Fetch]:
-    """As the application's own."""
-    return batching.open_fetcher(told, hosts, FakeResolver())
+def open_fetcher(options: Mapping[str, Any], hosts: Hosts) -> AbstractAsyncContextManager[Fetch]:
+    """Like the application's own."""
+    return batching.open_fetcher(options, hosts, FakeResolver())
