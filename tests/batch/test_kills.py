@@ -9,14 +9,15 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from spaniel.files import locked
 from tests import programs
 from tests.batch import kill_scenario
 from tests.batch.command import command, environment, spaniel, urls_at
@@ -57,8 +58,8 @@ def killed(folder: Path, urls: Path, rng: random.Random, workers: int) -> Kills:
     assert run.exitcode in (0, -signal.SIGKILL)
     if run.exitcode == 0:
         return Kills(0, died)
-    require_no_worker(listed)
-    return Kills(1, died, int(rng.random() < 0.5 and tear(folder, rng) > 0))
+    with no_writers(folder):
+        return Kills(1, died, int(rng.random() < 0.5 and tear(folder, rng) > 0))
 
 
 def kill_worker(listed: Path, rng: random.Random, workers: int) -> int:
@@ -76,7 +77,7 @@ def kill_worker(listed: Path, rng: random.Random, workers: int) -> int:
 def tear(folder: Path, rng: random.Random) -> int:
     """What a power cut may do to the ends of files: lose what was not committed, or leave a torn record behind it.
 
-    How many files have changed. No worker may be alive."""
+    How many files have changed."""
     changed = 0
     for path, committed in committed_lengths(folder).items():
         if path.exists() and rng.random() < 0.5:
@@ -109,13 +110,13 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
     return []
 
 
-def require_no_worker(listed: Path) -> None:
+@contextmanager
+def no_writers(folder: Path) -> Iterator[None]:
     """Workers end with their supervisor, as soon as they have committed what they have."""
-    until = time.monotonic() + 30
-    for process in map(int, listed.read_text().split()) if listed.exists() else ():
-        while _lives(process):
-            assert time.monotonic() < until
-            time.sleep(0.005)
+    with ExitStack() as stack:
+        for store in (folder / "out.jsonl.batch").glob("shard-*.sqlite3"):
+            stack.enter_context(locked(str(store.with_suffix(".writer")), wait=30))
+        yield
 
 
 def size(folder: Path) -> int:
