@@ -114,7 +114,7 @@ def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
 def no_writers(folder: Path) -> Iterator[None]:
     """Workers end with their supervisor, as soon as they have committed what they have."""
     with ExitStack() as stack:
-        for store in (folder / "out.jsonl.batch").glob("shard-*.sqlite3"):
+        for store in sorted((folder / "out.jsonl.batch").glob("shard-*.sqlite3")):  # in the order of workers
             stack.enter_context(locked(str(store.with_suffix(".writer")), wait=30))
         yield
 

@@ -538,8 +538,8 @@ class Service:
     async def _run(self, open_fetcher: OpenFetcher) -> None:
         brief = self._brief
         opened = [Shard.open(brief["folder"], number) for number in brief["shards"]]
-        for shard in opened:
-            shard.lock()
+        for shard in sorted(opened, key=lambda each: each.number):  # in one order: two that wait never wait in a circle
+            await asyncio.to_thread(shard.lock)
         shards = Shards(opened, None if brief["is_spread"] else partial(shard_of, shards=brief["shard_count"]))
         begun = TaskFile(brief["tasks"]) if brief["tasks"] else None
         try:
