@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spaniel.batch import channel as say
 from spaniel.batch.planning import shard_of
-from spaniel.batch.worker import RunHosts, TaskFile, why_unwritable
+from spaniel.batch.worker import RunHosts, TaskFile, close_writer, why_unwritable
 from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
@@ -156,7 +156,7 @@ class Supervisor:
             await self._workers.close()
             await self._hosts.lender.close()
             if self._writer is not None:
-                await asyncio.to_thread(self._writer.close)
+                await close_writer(self._writer)
             if self._shards is not None:
                 self._shards.close()
             await asyncio.gather(collecting, return_exceptions=True)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
-from spaniel.batch import captures
 from spaniel.batch import channel as say
+from spaniel.batch.outputs import warc
 from spaniel.batch.outputs.remote_parts import RemoteWriter
 from spaniel.batch.planning import shard_of
 from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_of, unexpected
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch, Record
+    from spaniel.batch.records import Fetch, Record
     from spaniel.clock import Clock
     from spaniel.hosts.scheduler import Lease
     from spaniel.runs.store import Item, Task
@@ -171,10 +171,10 @@ class Worker:
         self, task: Task, url: str, *, is_mixed: bool = False, over_http: bool | None = None
     ) -> bool:
         """Whether the page came without TLS, and was recorded only for the items that asked so."""
-        taken = captures.begin()
+        taken = warc.begin_captures()
         try:
             record = await self._fetch(url)
-            captured = await captures.packed(taken)
+            captured = await warc.packed_captures(taken)
             only_http = is_mixed and ending_of(record).http_only
             await self._answer(task, record, captured, over_http=True if only_http else over_http)
         except Exception as error:
@@ -551,7 +551,7 @@ class Service:
                 try:
                     await self._work(shards, fetch, self._writer, begun)
                 finally:
-                    await asyncio.to_thread(self._writer.close)
+                    await close_writer(self._writer)
                 self._report()
                 if self._writer.error is None:
                     self._send(say.DONE)
@@ -612,6 +612,16 @@ class Service:
                 "slowest": [tuple(slow) for slow in times.slowest(SLOWEST)] if times else [],
             },
         )
+
+
+async def close_writer(writer: PartWriter) -> None:
+    """Until all is committed, also if the task is cancelled meanwhile: shards must not be unlocked before that."""
+    closing = asyncio.ensure_future(asyncio.to_thread(writer.close))
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await closing
+        raise
 
 
 def write_shards(folder: str, files: Mapping[str, bytes]) -> None:

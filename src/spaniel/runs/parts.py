@@ -43,18 +43,6 @@ RECORDS, CAPTURES = "records", "captures"  # kinds of part files
 _REOPEN = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-def as_line(record: Mapping[str, object]) -> bytes:
-    """A record as a line of JSON."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(record) + b"\n"
-    except (UnicodeEncodeError, OverflowError):  # half of a pair of surrogates, or a number of more than 64 bits
-        import json
-
-        return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
 class Part:
     """One file, one writer. `.zst` in its name: what is appended together becomes a Zstandard frame."""
 
