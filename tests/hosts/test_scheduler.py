@@ -231,7 +231,7 @@ async def test_item_that_waits_for_a_turn_leaves_its_place_and_waits_for_one_aga
             if lease.item.host.startswith("r"):
                 deadline = Deadline(60)
                 async with site.hosts.turn("https://slow.example", deadline):
-                    assert self.scheduler._running <= 2
+                    assert self.scheduler._count[module.RUNNING] <= 2
                     left.append(deadline.left())
 
     run = Redirected(
