@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import tempfile
-from collections import deque
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,14 @@ from spaniel.batch import channel as say
 from spaniel.batch.supervisor import keep_alive
 from spaniel.batch.worker import Service, opener, write_shards
 from spaniel.errors import Code, SpanielError
-from spaniel.runs.parts import MOST_BYTES
+from spaniel.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.batch.supervisor import Brief, Hear
 
-AT_ONCE, BYTES_AT_ONCE = 256, 8 << 20  # messages, and what they hold, that an actor hands over in one answer
+RESULTS_AHEAD = 4  # messages with results that an actor has sent and the driver has not received
 PLACE_SECONDS = 60.0  # in which an actor should have found its place
 BEHIND_SECONDS = 0.05  # before an actor is listened to again while what it sent is not written yet
 STARTS = 3  # of a cluster of our own: on a busy machine the first may take too long
@@ -43,15 +42,15 @@ class WorkerActor:
         self._folder = tempfile.TemporaryDirectory(prefix="spaniel-shards-")
         self._service: Service | None = None
         self._working: set[asyncio.Task[None]] = set()
-        self._said: deque[tuple[Any, ...]] = deque()
-        self._size = 0  # bytes of results that wait to be fetched
+        self._said: list[tuple[Any, ...]] = []
+        self._results = Slots(RESULTS_AHEAD)
         self._news = asyncio.Event()
 
     async def open(self, brief: dict[str, Any], shards: Mapping[str, bytes]) -> None:
         write_shards(self._folder.name, shards)
         if not _is_here(brief):
             brief = {**brief, "tasks": ""}
-        self._service = Service({**brief, "folder": self._folder.name}, self._send, is_behind=self._is_behind)
+        self._service = Service({**brief, "folder": self._folder.name}, self._send, self._relay)
         self._working.add(asyncio.create_task(self._work(self._service)))
 
     async def _work(self, service: Service) -> None:
@@ -69,29 +68,20 @@ class WorkerActor:
     async def said(self) -> list[tuple[Any, ...]]:
         """What the worker has said since, as soon as there is something."""
         await self._news.wait()
-        letters: list[tuple[Any, ...]] = []
-        size = 0
-        while self._said and len(letters) < AT_ONCE and size < BYTES_AT_ONCE:
-            letters.append(self._said.popleft())
-            size += _size(letters[-1])
-        self._size -= size
-        if not self._said:
-            self._news.clear()
+        self._news.clear()
+        letters, self._said = self._said, []
+        for letter in letters:
+            if letter[0] == say.RESULTS:
+                self._results.release()
         return letters
 
     def _send(self, *letter: Any) -> None:
         self._said.append(letter)
-        self._size += _size(letter)
         self._news.set()
 
-    def _is_behind(self) -> bool:
-        return self._size > MOST_BYTES
-
-
-def _size(letter: tuple[Any, ...]) -> int:
-    if letter[0] != say.RESULTS:
-        return 0
-    return sum(sum(map(len, pieces)) for pieces in letter[2].values())
+    async def _relay(self, *letter: Any) -> None:
+        await self._results.wait()
+        self._send(*letter)
 
 
 def _is_here(brief: Mapping[str, Any]) -> bool:
