@@ -7,6 +7,7 @@ nothing in common, so that nothing is faster on these cores.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -18,7 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from bench.fetch import _await
 from bench.harness import child_cpu, title, wanted
@@ -62,6 +63,7 @@ def compare(name: str, made: list[bytes], site: Site) -> None:
     title(f"{COUNT:,} {name} ({mean / 1e3:.0f} KB) from {HOSTS} hosts; {ROUNDS} rounds in turn")
     urls = [f"http://127.0.{1 + n % HOSTS}.1:{site.port}/{n % 60}.html?{n}" for n in range(COUNT)]
     contenders = {
+        "without a run": [(urls, 0)],
         "1 worker": [(urls, 1)],
         "2 workers": [(urls, 2)],
         "2 independent runs": [(urls[0::2], 1), (urls[1::2], 1)],  # of other hosts each
@@ -69,7 +71,7 @@ def compare(name: str, made: list[bytes], site: Site) -> None:
     costs: dict[str, list[Cost]] = {who: [] for who in contenders}
     read = []
     for number in range(ROUNDS):
-        order = list(contenders)[number % 3 :] + list(contenders)[: number % 3]
+        order = list(contenders)[number % 4 :] + list(contenders)[: number % 4]
         for who in order:
             costs[who].append(site.cost(contenders[who]))
         read.append(reading(made) * COUNT / 1000)
@@ -81,7 +83,9 @@ def compare(name: str, made: list[bytes], site: Site) -> None:
     wanted("2 workers / 2 independent runs, median of rounds", statistics.median(shares), least=0.95)
     print("  rounds: " + " ".join(f"{share:.2f}" for share in shares))
     wanted("the same by CPU seconds", statistics.median(other.cpu / two.cpu for two, other in pairs), least=0.95)
-    print(f"  reading alone: {statistics.median(read):.2f} CPU s")
+    beyond = [one.cpu / alone.cpu - 1 for one, alone in zip(costs["1 worker"], costs["without a run"], strict=True)]
+    wanted("CPU beyond fetching and reading, percent", 100 * statistics.median(beyond), most=5)
+    print(f"  rounds: {' '.join(f'{each:.1%}' for each in beyond)}; reading alone: {statistics.median(read):.2f} CPU s")
 
 
 class Site(NamedTuple):
@@ -90,10 +94,10 @@ class Site(NamedTuple):
     process: int
 
     def cost(self, runs: Sequence[tuple[Sequence[str], int]]) -> Cost:
-        """Of runs at the same time, each a list of URLs and a number of workers."""
+        """Of runs at the same time, each a list of URLs and a number of workers; 0: the same fetches without a run."""
         lines = [self.command(number, urls, workers) for number, (urls, workers) in enumerate(runs)]
         used, server, began = child_cpu(), cpu_of(self.process), time.perf_counter()
-        running = [subprocess.Popen(line, stdout=subprocess.DEVNULL) for line in lines]
+        running = [subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for line in lines]
         codes = [process.wait() for process in running]
         cost = Cost(time.perf_counter() - began, child_cpu() - used, cpu_of(self.process) - server)
         assert set(codes) <= {0, 1}, codes  # 1: some pages are nothing but scripts
@@ -109,6 +113,8 @@ class Site(NamedTuple):
             f"allowed_ports = [{self.port}]\n",
             encoding="utf-8",
         )
+        if not workers:
+            return [sys.executable, "-m", "bench.batch_workers", str(listed), str(out), str(settings)]
         line = [sys.executable, "-m", "spaniel", "batch", str(listed), "-o", str(out), "--overwrite", "-q"]
         pace = ["--delay", "0", "--per-host", "1", "--jobs", "64"]
         return [*line, "--config", str(settings), "--workers", str(workers), *pace]
@@ -143,6 +149,34 @@ def weighed(line: list[str]) -> Weight:
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, line
     return Weight(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+async def fetch_all(urls: list[str], file: BinaryIO, settings: str) -> None:
+    """The fetches of a worker and its lines, without plan, scheduler, store and supervisor."""
+    from spaniel.app.batch_wiring import PROFILE, limits, wiring
+    from spaniel.app.batching import open_fetcher
+    from spaniel.app.settings import load
+    from spaniel.batch.records import line_of, tail_of
+    from spaniel.clock import SystemClock
+    from spaniel.hosts import Hosts
+    from spaniel.hosts.rules import HostRule, HostRules
+    from spaniel.runs.store import Item
+
+    given = load(settings)
+    hosts = Hosts(SystemClock(), rules=HostRules(HostRule(1, 0.0)), limits=limits(given))
+    # As the scheduler does it: one at a time at a host, 64 in all.
+    by_host: dict[str, list[str]] = {}
+    for url in urls:
+        by_host.setdefault(url.split("/")[2], []).append(url)
+    waiting = list(by_host.values())
+    async with open_fetcher(wiring(given, PROFILE, logs=(0, True)), hosts) as fetch:
+
+        async def work() -> None:
+            while waiting:
+                for url in waiting.pop():
+                    file.write(line_of(Item(0, url), tail_of(await fetch(url))))
+
+        await asyncio.gather(*(work() for _ in range(64)))
 
 
 def reading(made: list[bytes]) -> float:
@@ -182,3 +216,8 @@ def serving(nginx: str, made: list[bytes], folder: Path) -> Iterator[Site]:
             yield Site(port, folder, server.pid)
         finally:
             server.terminate()
+
+
+if __name__ == "__main__":
+    with open(sys.argv[2], "wb") as lines:
+        asyncio.run(fetch_all(Path(sys.argv[1]).read_text(encoding="utf-8").split(), lines, sys.argv[3]))
