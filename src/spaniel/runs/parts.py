@@ -354,6 +354,7 @@ class Collector:
         self._folder, self._outputs = folder, outputs
         self._database = Database(folder, LAYOUT, folder_is_checked=True, on_open=_durable)
         self._files: dict[str, PartSeries] = {}
+        self._removed: set[tuple[int, str, int]] = set()  # parts
         self._lock = threading.Lock()  # a run that is stopped collects what is left while a thread may still be at it
         with self._database.transaction() as tx:
             self._collected = {(row[0], row[1], row[2]): row[3] for row in tx.execute("SELECT * FROM collected")}
@@ -440,10 +441,12 @@ class Collector:
 
     def _remove_old(self, parts: Mapping[tuple[int, str, int], int]) -> None:
         last = {(shard, kind): number for shard, kind, number in sorted(parts)}
-        for shard, kind, number in parts:
+        for part in parts.keys() - self._removed:
+            shard, kind, number = part
             if number < last[shard, kind]:
                 with suppress(FileNotFoundError):
-                    os.unlink(self._part_path((shard, kind, number)))
+                    os.unlink(self._part_path(part))
+                self._removed.add(part)
 
 
 def _durable(connection: sqlite3.Connection) -> None:
