@@ -206,7 +206,7 @@ async def test_shard_is_assigned_when_no_turn_at_its_hosts_is_out(tmp_path: Path
     supervisor = Supervisor(
         str(tmp_path), dict.fromkeys(range(4), 2000), 4, workers, Collector(str(tmp_path), {}), progress, pace, {}
     )
-    hear = supervisor._hear
+    hear = supervisor._receive
     host = next(f"www.site{n}.example" for n in range(99) if shard_of(f"www.site{n}.example", 4) == 0)
     hear(1, "take", 1, host, True)
     hear(1, "take", 2, host, True)

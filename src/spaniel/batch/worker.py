@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
-from spaniel.batch import channel as say
+from spaniel.batch import channel
 from spaniel.batch.outputs import warc
 from spaniel.batch.outputs.remote_parts import RemoteWriter
 from spaniel.batch.planning import shard_of
@@ -304,11 +304,11 @@ class ForeignHosts:
     async def take(self, host: str, *, led: bool) -> None:
         number = next(self._numbers)
         granted = self._asked[number] = asyncio.get_running_loop().create_future()
-        self._send(say.TAKE, number, host, led)
+        self._send(channel.TAKE, number, host, led)
         try:
             await granted
         except asyncio.CancelledError:
-            self._send(say.RELEASE, number, False)
+            self._send(channel.RELEASE, number, False)
             raise
         finally:
             del self._asked[number]
@@ -316,12 +316,12 @@ class ForeignHosts:
 
     def release(self, host: str, *, answered: bool) -> None:
         held = self._held[host]
-        self._send(say.RELEASE, held.popleft(), answered)
+        self._send(channel.RELEASE, held.popleft(), answered)
         if not held:
             del self._held[host]
 
     def report(self, kind: str, host: str, *values: object) -> None:
-        self._send(say.REPORT, host, kind, values)
+        self._send(channel.REPORT, host, kind, values)
 
     def granted(self, number: int) -> None:
         if (asked := self._asked.get(number)) is not None and not asked.done():
@@ -364,11 +364,11 @@ class Lender:
             async with self._hosts.turn(host, Deadline(NO_LIMIT), led=led, shared=True):
                 released = asyncio.get_running_loop().create_future()
                 self._granted[worker, number] = released
-                self._send(say.GRANTED, worker, number)
+                self._send(channel.GRANTED, worker, number)
                 if await released:
                     self._hosts.answered(host, OK, {}, led=led)
         except SpanielError as error:
-            self._send(say.DENIED, worker, number, str(error.code), error.details)
+            self._send(channel.DENIED, worker, number, str(error.code), error.details)
         finally:
             self._granted.pop((worker, number), None)
 
@@ -423,7 +423,7 @@ class RunHosts(Hosts):
 
     def _inform_others(self, where: str, method: str, *values: object) -> None:
         if self._brief["workers"] > 1 and self.is_spread(split(where).host if "://" in where else where):
-            self._send(say.LEARNT, method, values)
+            self._send(channel.LEARNT, method, values)
 
     def learn(self, method: str, values: list[Any]) -> None:
         """What another worker has learnt of a host."""
@@ -471,15 +471,15 @@ class Service:
     def _listen(self, scheduler: Scheduler[Task], worker: Worker) -> None:
         hosts = self._hosts
         self._received = {
-            say.STOP: scheduler.stop,
-            say.OVER: lambda limit: scheduler.give_up_all(total_time_over(limit)),
-            say.TAKE: hosts.lender.take,
-            say.RELEASE: hosts.lender.release,
-            say.GRANTED: hosts.leases.granted,
-            say.DENIED: hosts.leases.denied,
-            say.LEARNT: hosts.learn,
-            say.ASSIGN: partial(self._assign, worker),
-            say.NO_MORE: scheduler.no_more,
+            channel.STOP: scheduler.stop,
+            channel.OVER: lambda limit: scheduler.give_up_all(total_time_over(limit)),
+            channel.TAKE: hosts.lender.take,
+            channel.RELEASE: hosts.lender.release,
+            channel.GRANTED: hosts.leases.granted,
+            channel.DENIED: hosts.leases.denied,
+            channel.LEARNT: hosts.learn,
+            channel.ASSIGN: partial(self._assign, worker),
+            channel.NO_MORE: scheduler.no_more,
         }
         for message in self._early:
             self.receive(*message)
@@ -495,14 +495,14 @@ class Service:
                 shard.lock()
                 worker.add(shard)
         except (SpanielError, OSError) as error:
-            self._send(say.FAILED, *why_unwritable(error))
+            self._send(channel.FAILED, *why_unwritable(error))
 
     async def run(self, open_fetcher: OpenFetcher) -> None:
         """Work until everything is done, report that, and then lend turns until it is cancelled."""
         try:
             await self._run(open_fetcher)
         except SpanielError as error:
-            self._send(say.FAILED, *why_unwritable(error))
+            self._send(channel.FAILED, *why_unwritable(error))
             await asyncio.Event().wait()
 
     async def _run(self, open_fetcher: OpenFetcher) -> None:
@@ -526,14 +526,14 @@ class Service:
 
     async def _work(self, shards: Shards, fetch: Fetch, begun: TaskFile | None) -> None:
         brief, send = self._brief, self._send
-        more = partial(send, say.WANT) if brief["takes_more"] else None
+        more = partial(send, channel.WANT) if brief["takes_more"] else None
         scheduler = Scheduler(shards, self._hosts, self._clock, at_once=brief["jobs"], moves=True, more=more)
         writer = self._open_writer(shards)
         suspects, blamed = frozenset(brief["suspects"]), frozenset(brief["blamed"])
         worker = Worker(shards, scheduler, fetch, writer, begun, suspects, blamed)
 
         def report() -> None:
-            send(say.STATUS, self._status(scheduler, worker, writer))
+            send(channel.STATUS, self._status(scheduler, worker, writer))
 
         async def report_often() -> None:
             while True:
@@ -544,7 +544,7 @@ class Service:
         self._listen(scheduler, worker)
         if brief["over"]:
             scheduler.give_up_all(total_time_over(brief["over"]))
-        send(say.READY)
+        send(channel.READY)
         reporting = asyncio.create_task(report_often())
         try:
             await worker.run()
@@ -553,17 +553,17 @@ class Service:
             await close_writer(writer)
         report()
         if writer.error is None:
-            send(say.DONE)
+            send(channel.DONE)
 
     def _open_writer(self, shards: Shards) -> PartWriter:
         loop, relay, endings = asyncio.get_running_loop(), self._relay, self._brief["endings"]
 
         def failed(error: Exception) -> None:
-            loop.call_soon_threadsafe(self._send, say.FAILED, *why_unwritable(error))
+            loop.call_soon_threadsafe(self._send, channel.FAILED, *why_unwritable(error))
 
         def relayed(*values: Any) -> None:
             assert relay is not None  # noqa: S101
-            asyncio.run_coroutine_threadsafe(relay(say.RESULTS, *values), loop).result()
+            asyncio.run_coroutine_threadsafe(relay(channel.RESULTS, *values), loop).result()
 
         rest = shards, endings, failed, relayed if relay is not None else None
         return RemoteWriter(self._brief["parts"], *rest) if self._brief["parts"] else PartWriter(*rest)
@@ -626,14 +626,14 @@ async def _serve(out: int, open_fetcher: OpenFetcher) -> None:
 
     def send(word: str, *values: Any) -> None:
         if not transport.is_closing():  # the supervisor has gone
-            transport.write(say.frame((word, *values)))
+            transport.write(channel.frame((word, *values)))
 
-    service = Service(await say.read_message(reader), send)
+    service = Service(await channel.read_message(reader), send)
 
     async def listen() -> None:
         with suppress(EOFError, ConnectionError):
             while True:
-                service.receive(*await say.read_message(reader))
+                service.receive(*await channel.read_message(reader))
 
     working, listening = asyncio.create_task(service.run(open_fetcher)), asyncio.create_task(listen())
     await asyncio.wait((working, listening), return_when=asyncio.FIRST_COMPLETED)
