@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from spaniel.hosts.hosts import HostState
     from spaniel.runs.parts import Collector
 
-    Receive = Callable[
-        ..., bool
-    ]  # a worker, a word, its values; whether it should wait before it sends more
+    Receive = Callable[..., bool]  # a worker, a word, its values; whether it should wait before it sends more
     Brief = Callable[[int], dict[str, Any]]  # what a worker is to do, each time that it is started
 
 SUPERVISOR = -1  # as an owner of hosts
