@@ -97,7 +97,7 @@ class Progress:
         return heapq.nlargest(most, found, key=lambda slow: slow.seconds)
 
     def rate(self) -> float:
-        """Records a second, of late."""
+        """Records a second in the last half minute."""
         now, records = self._clock(), self.records
         self._recent.append((now, records))
         while len(self._recent) > 2 and now - self._recent[0][0] > WINDOW:

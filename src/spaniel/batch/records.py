@@ -1,7 +1,7 @@
 """The record of a URL: the one place where a batch knows what a record holds.
 
 What differs between two spellings of one page (its place in the input, the URL as it was asked for, the columns beside
-it) stands first in the line; the rest is made once and shared.
+it) comes first in the line; the rest is made once and shared.
 """
 
 from __future__ import annotations

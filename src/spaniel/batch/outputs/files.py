@@ -100,7 +100,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
 
 
 def raw_lines(paths: Iterable[str]) -> Iterator[bytes]:
-    """Every line of these files. One that is not whole is `bad_args`: somebody's run was cut off there."""
+    """Every line of these files. One that is not whole is `bad_args`: the run that wrote it was interrupted."""
     for path in paths:
         with opened(path) as stream:
             for line in stream:
