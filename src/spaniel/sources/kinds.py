@@ -64,6 +64,7 @@ DOCUMENTS = frozenset({FileKind.MARKDOWN, FileKind.MDX, FileKind.HTML, FileKind.
 LISTS = tuple(kind for kind in FileKind if kind not in DOCUMENTS)
 ALIASES = {"xml": FileKind.SITEMAP}
 PACKED = (".gz", ".gzip", ".zst", ".zstd")
+GZIP, ZSTANDARD = COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # the first bytes
 HEAD = 4096  # bytes that are used to recognize a kind
 # Binary formats by their first bytes. Other data with many control characters is binary, too.
 BINARY = (

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from spaniel.sources.kinds import wide
+from spaniel.sources.kinds import GZIP, ZSTANDARD, wide
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -44,9 +44,9 @@ def uncompressed(stream: BinaryIO) -> io.BufferedReader:
     found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(_Borrowed(stream), PIECE)
     for _ in range(MAX_LAYERS):
         head = found.peek(4)[:4]
-        if head.startswith(b"\x1f\x8b"):
+        if head.startswith(GZIP):
             found = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=found)), PIECE)
-        elif head == b"\x28\xb5\x2f\xfd":
+        elif head == ZSTANDARD:
             found = io.BufferedReader(cast("io.RawIOBase", zstd.ZstdFile(found)), PIECE)
         else:
             break

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch
+    from spaniel.batch.records import Fetch
     from spaniel.hosts import Hosts
 
 WHERE = f"{__name__}:open_fetcher"
