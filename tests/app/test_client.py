@@ -11,7 +11,7 @@ import pytest
 
 import spaniel
 from spaniel import Answer, Outcome, Spaniel, SpanielError
-from spaniel.app.fetch_options import FetchKeywords
+from spaniel.app.client import FetchKeywords
 from spaniel.chunking import Chunk
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request

@@ -15,14 +15,12 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallback import FallbackKind
-from spaniel.pipeline.fallbacks import FALLBACKS
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops, retrieve
 from spaniel.pipeline.services import Services
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, redirect, settings_for, text
 from tests.browser.harness import alive
 from tests.loopback import engine_for

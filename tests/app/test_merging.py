@@ -222,9 +222,9 @@ def test_variables_are_read_as_people_write_them(home: Home) -> None:
         SPANIEL_CACHE_DIR="${PLACE}/pages",
         PLACE="/p",
     )
-    assert (settings.tool.enabled, settings.rendering.browser_enabled) == (True, False)
+    assert (settings.tool.enabled, settings.uses_browser) == (True, False)
     assert settings.security.allowed_ports == (80, 8080)
-    assert "b.example" in settings.rendering.js_heavy
+    assert "b.example" in settings.rendering.js_heavy_domains
     assert settings.source(REDIRECTS) == "default"  # an empty variable is none
     assert settings.cache.folder == "/p/pages"
 

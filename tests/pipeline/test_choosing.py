@@ -16,7 +16,7 @@ from spaniel.app.engine import Engine
 from spaniel.browser.find import NAMES, find_path
 from spaniel.browser.rendering import PARTIAL, BrowserSettings, DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.browser_fallback import shell_in
+from spaniel.pipeline.page_types import shell_in
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import Renders
 from spaniel.testing import FakeResolver, Page, Site, settings_for

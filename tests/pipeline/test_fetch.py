@@ -18,8 +18,7 @@ from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import fitted
-from spaniel.pipeline.request import SCHEMA, Request, read_request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import SCHEMA, Request, Trace, read_request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, spaniel_for, text
 
 RELAXED = "block_loopback"  # what the settings of these tests switch off: part of their keys

@@ -8,8 +8,8 @@ import contextlib
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.services import Flights
-from spaniel.pipeline.trace import Trace
 
 
 @pytest.mark.req("NFR-WF-REL-02")

@@ -10,7 +10,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Limits, Profile, from_data, load
+from spaniel.pipeline.profile import FetchLimits, Profile, from_data, load
 from spaniel.testing import Page, Site, html, spaniel_for
 
 KINDS = ["html", "text", "json", "markdown", "feed", "xml", "csv"]
@@ -129,7 +129,7 @@ async def test_long_texts_are_cut_and_data_is_not(tmp_path: Path) -> None:
 
 @pytest.mark.req("FG-26")
 async def test_without_the_limit_a_long_text_is_taken_or_refused(tmp_path: Path) -> None:
-    assert profile().limits == Limits()
+    assert profile().limits == FetchLimits()
     assert profile().way.options.beginning is None
     assert load("web_fetch").way.options.beginning is None
     found = await outcomes({"/long": CUT["/long"]}, profile(max_download_bytes=1_000_000), tmp_path)

@@ -18,15 +18,13 @@ from spaniel.app.engine import Engine
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallback import FallbackKind
-from spaniel.pipeline.fallbacks import FALLBACKS
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Fallback, Profile, load
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops
 from spaniel.pipeline.services import Services
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for, text
 from tests.pipeline.test_rungs import PAINTED, Stage, opened
 

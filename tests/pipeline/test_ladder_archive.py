@@ -13,7 +13,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import RequestHeaders, RequestOptions
-from spaniel.pipeline.copies import LARGEST_ANSWER, _asking, read_availability
+from spaniel.pipeline.fallbacks import LARGEST_ANSWER, _asking, read_availability
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import FetchOptions

@@ -20,10 +20,9 @@ from spaniel.net.http import Page
 from spaniel.pipeline.fallbacks import FALLBACKS
 from spaniel.pipeline.fetch import prepare
 from spaniel.pipeline.outcome import Attempt
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
 from tests.pipeline.climbing import RETRIES, climber, left_out, tried

@@ -13,10 +13,9 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.fetch import _Deadlines as _Times
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Limits, from_data, load
+from spaniel.pipeline.profile import FetchLimits, from_data, load
 from spaniel.pipeline.record import record_of
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
 from tests.pipeline.climbing import RETRIES, WHOLE, climber, climbing, left_out, tried
 
@@ -305,7 +304,10 @@ async def test_without_a_total_waiting_takes_nothing_from_the_shared_deadline(tm
 
 async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_path: Path) -> None:
     async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
-        shared, each = _Times(Limits(10), spaniel._engine.services), _Times(Limits(10, 60), spaniel._engine.services)
+        shared, each = (
+            _Times(FetchLimits(10), spaniel._engine.services),
+            _Times(FetchLimits(10, 60), spaniel._engine.services),
+        )
         for times, moved in ((shared, 45.0), (each, 0.0)):
             deadline = times.next()
             at = deadline.at

@@ -9,7 +9,7 @@ import pytest
 from spaniel import extract
 from spaniel.errors import SpanielError
 from spaniel.net.http import Page
-from spaniel.pipeline.page_types import Evidence, page_type_of, region_of
+from spaniel.pipeline.page_types import PageEvidence, page_type_of, region_of
 from spaniel.pipeline.page_types import page_patterns as signs
 from spaniel.reading.document import Document, Metadata
 from spaniel.url.parsing import parse
@@ -24,7 +24,7 @@ def page_type(
     body = html.encode()
     fields = {"content-type": "text/html; charset=utf-8"} | (headers or {})
     page = Page(parse(f"https://a.example{path}"), status, "", fields, body)
-    return page_type_of(Evidence(page, extract(body) if body else None, redirected))
+    return page_type_of(PageEvidence(page, extract(body) if body else None, redirected))
 
 
 def linked(data: str) -> str:
@@ -176,15 +176,15 @@ class TestEvidence:
     def test_a_title_in_the_metadata_alone_is_a_title(self) -> None:
         page = Page(parse("https://a.example/"), 403, "", {}, b"")
         document = Document("Wait.", None, metadata=Metadata(title=" Just a moment..."))
-        assert page_type_of(Evidence(page, document, False)) == "challenge"
+        assert page_type_of(PageEvidence(page, document, False)) == "challenge"
         other = replace(document, title="Otters")
-        assert page_type_of(Evidence(page, other, False)) == "forbidden"
+        assert page_type_of(PageEvidence(page, other, False)) == "forbidden"
 
     def test_words_are_looked_for_in_the_first_eight_thousand_characters(self) -> None:
         page = Page(parse("https://a.example/"), 403, "", {}, b"")
         words = "Not available in your country"
         seen = {
-            pad: page_type_of(Evidence(page, Document("x" * pad + words), False))
+            pad: page_type_of(PageEvidence(page, Document("x" * pad + words), False))
             for pad in (8000 - len(words), 8001 - len(words))
         }
         assert list(seen.values()) == ["geo_block", "forbidden"]
@@ -198,7 +198,7 @@ class TestEvidence:
             parse("https://a.example/"), 403, "", {"content-type": "text/html; charset=utf-16le"},
             "<form id=challenge-form></form>".encode("utf-16le"),
         )  # fmt: skip
-        assert page_type_of(Evidence(page, None, False)) == "challenge"
+        assert page_type_of(PageEvidence(page, None, False)) == "challenge"
 
 
 @pytest.mark.req("FG-27")

@@ -23,6 +23,7 @@ from spaniel.pipeline.readers import PHASE, BlockingReaders, Readers
 from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
 from spaniel.reading import Document, read
+from spaniel.reading.kinds import DetectedKind, kind_of
 from spaniel.testing import Page, Site, html, spaniel_for
 from tests.pipeline.test_readers import HTML, LONG, SHORT, URL, is_gone, only_child, until
 from tests.reading import pdfs
@@ -42,7 +43,7 @@ async def readers() -> AsyncIterator[Readers]:
 
 
 async def ask(readers: Readers, body: bytes = GOOD, seconds: float = 60) -> Document:
-    return await readers.read(body, PDF, None, KINDS, Deadline(seconds))
+    return await readers.read(body, kind_of(PDF, body, KINDS), None, Deadline(seconds))
 
 
 async def refused(readers: Readers, body: bytes, seconds: float = 60) -> SpanielError:
@@ -65,9 +66,10 @@ def test_no_parser_is_loaded_into_the_process_that_fetches() -> None:
         "import asyncio, sys\n"
         "from spaniel.net.deadline import Deadline\n"
         "from spaniel.pipeline.readers import Readers\n"
+        "from spaniel.reading.kinds import DetectedKind\n"
         "async def main():\n"
         "    async with Readers() as readers:\n"
-        "        await readers.read(sys.stdin.buffer.read(), 'application/pdf', None, None, Deadline(60))\n"
+        "        await readers.read(sys.stdin.buffer.read(), DetectedKind('pdf', None), None, Deadline(60))\n"
         "asyncio.run(main())\n"
         "print('pypdfium2' in sys.modules)"
     )
@@ -133,7 +135,7 @@ async def test_other_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
     stuck = [asyncio.create_task(ask(readers, pdfs.slow(), 60)) for _ in range(2)]
     await asyncio.sleep(0)
     for body in (SHORT, LONG):
-        assert (await readers.read(body, HTML, URL, KINDS, Deadline(60))).markdown
+        assert (await readers.read(body, kind_of(HTML, body, KINDS), URL, Deadline(60))).markdown
     longest, end = 0.0, time.monotonic() + 0.5
     while time.monotonic() < end:
         before = time.process_time()
@@ -328,12 +330,12 @@ async def test_extract_works_inside_an_event_loop() -> None:
 
 def test_blocking_readers_keep_their_process_and_end_with_it() -> None:
     blocking = BlockingReaders()
-    blocking.read(GOOD, PDF, None)
+    blocking.read(GOOD, DetectedKind("pdf", None), None)
     first = only_child(blocking._readers)
-    blocking.read(GOOD, PDF, None)
+    blocking.read(GOOD, DetectedKind("pdf", None), None)
     assert only_child(blocking._readers) == first
     with pytest.raises(SpanielError) as caught:
-        blocking.read(pdfs.slow(), PDF, None, seconds=0.5)
+        blocking.read(pdfs.slow(), DetectedKind("pdf", None), None, seconds=0.5)
     assert caught.value.code is Code.TIMEOUT
     blocking.close()
     assert is_gone(first)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import cast
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Politeness
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import DEFAULT_HEADERS, RequestHeaders, RequestOptions
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.retrieve import Door, FetchedPage, FetchOptions, PageHops, follow, retrieve
-from spaniel.pipeline.trace import Trace
 from spaniel.robots.gate import RobotsGate, RobotsPermission, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.url import Url, parse
@@ -161,7 +162,7 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
     }
     hosts, host = Watchful(), "site.example"
     async with Site(pages) as site, rooms_for(site) as services:
-        door = services.door._replace(hosts=hosts)
+        door = services.door._replace(hosts=cast("Hosts", hosts))
         for agent in ("otter/1", "another/1"):
             way = FetchOptions(RequestOptions(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503

@@ -16,8 +16,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Profile, from_data, load
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, text
 from spaniel.url import parse
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spaniel import extract
-from spaniel.pipeline.browser_fallback import LOOKED_AT, shell_in
-from spaniel.pipeline.browser_fallback import shell_patterns as signs
+from spaniel.pipeline.page_types import SHELL_BYTES, shell_in
+from spaniel.pipeline.page_types import shell_patterns as signs
 from spaniel.testing import Page, Site
 from tests.browser.harness import WORDS, html
 from tests.pipeline.test_choosing import opened
@@ -149,16 +149,14 @@ async def test_the_note_says_that_http_brought_nothing(tmp_path: Path) -> None:
 def test_no_sign_is_looked_for_beyond_the_next_tag_or_in_more_than_so_many_bytes() -> None:
     """Else a page of nothing but beginnings makes each of them as dear as the longest run."""
     for sign in signs():
-        for pattern in (sign.pattern, sign.also):
-            assert pattern is None or b"[^>]" not in pattern.pattern, sign.name
-    assert not sent("x" * LOOKED_AT + SHORT["an empty place"], "x" * 399)
+        assert not any(b"[^>]" in pattern for pattern in sign.patterns), sign.name
+    assert not sent("x" * SHELL_BYTES + SHORT["an empty place"], "x" * 399)
 
 
 def test_each_sign_names_what_is_looked_for_in_small_letters() -> None:
     for sign in signs():
         assert all(word == word.lower() for word in sign.has)
-        for pattern in (sign.pattern, sign.also):
-            assert pattern is None or not re.search(rb"(?<!\\)[A-Z]", pattern.pattern), sign.name
+        assert not any(re.search(rb"(?<!\\)[A-Z]", pattern) for pattern in sign.patterns), sign.name
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not here")

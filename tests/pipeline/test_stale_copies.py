@@ -13,7 +13,7 @@ from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import StoredPage, bounds
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stale import StaleEntry
+from spaniel.pipeline.task import StaleEntry
 from spaniel.testing import FakeClock, Page, Reply, redirect, text
 from tests.pipeline.revalidating import (
     INGEST,

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from spaniel.app.groups import ToolSettings
+from spaniel.app.settings import ToolSettings
 from spaniel.pipeline.request import read_request
 from spaniel.tool import ToolExecutor, WebFetchMoreTool, WebFetchTool, for_anthropic, for_gemini, for_openai
 from spaniel.tool.render import plain

@@ -11,9 +11,8 @@ import jsonschema
 import pytest
 
 from spaniel.app.client import Spaniel
-from spaniel.app.groups import ToolSettings
-from spaniel.app.settings import Settings, from_data
-from spaniel.pipeline.trace import TraceStep
+from spaniel.app.settings import Settings, ToolSettings, from_data
+from spaniel.pipeline.request import TraceStep
 from spaniel.testing import Site, settings_for, text
 from spaniel.tool import (
     ToolCtx,

@@ -12,7 +12,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
-from spaniel.app.groups import ToolSettings
+from spaniel.app.settings import ToolSettings
 from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text

@@ -143,7 +143,7 @@ def _cache(settings: Settings) -> Finding:
 
 def chromium(settings: Settings) -> Finding:
     """The browser that would be used: its version, and whether its sandbox works here."""
-    if not settings.rendering.browser_enabled:
+    if not settings.uses_browser:
         return Finding("chromium", True, "disabled (tools.webfetch.browser.enabled = false)")
     try:
         found = locate(settings.browser.chromium_path, no_sandbox=settings.browser.no_sandbox)

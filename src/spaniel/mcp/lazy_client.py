@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from spaniel.app.client import Spaniel
     from spaniel.app.settings import Settings
     from spaniel.pipeline.answer import Answer
-    from spaniel.pipeline.request import Request
-    from spaniel.pipeline.trace import Trace
+    from spaniel.pipeline.request import Request, Trace
 
 
 class LazyClient:

@@ -21,8 +21,8 @@ from spaniel.tool.render import plain
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from spaniel.app.groups import McpSettings
-    from spaniel.pipeline.trace import TraceStep
+    from spaniel.app.settings import McpSettings
+    from spaniel.pipeline.request import TraceStep
     from spaniel.tool.framework import Client, PageResult, ToolExecutor, ToolResult
     from spaniel.tool.registry import ToolRegistry
 

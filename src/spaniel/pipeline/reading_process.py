@@ -13,8 +13,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading import read
+from spaniel.reading import read_as
 from spaniel.reading.document import Document, Hygiene, Metadata
+from spaniel.reading.kinds import DetectedKind
 
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
@@ -95,7 +96,8 @@ def main() -> None:
 def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or a refusal; an unexpected exception of a library is a refusal too."""
     try:
-        return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
+        kind = DetectedKind(head["reader"], head["charset"])
+        return fields(read_as(kind, body, head["url"], walls=head["walls"]))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")

@@ -16,7 +16,7 @@ from spaniel.url.parsing import parse, requested
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
 
-    from spaniel.app.groups import ToolSettings
+    from spaniel.app.settings import ToolSettings
     from spaniel.pipeline.request import Request
 
 log = logging.getLogger("spaniel.tool")

@@ -13,11 +13,10 @@ from spaniel.tool.recent import RecentPages
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from spaniel.app.groups import Mode
+    from spaniel.app.settings import Mode
     from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.answer import Answer
-    from spaniel.pipeline.request import Request
-    from spaniel.pipeline.trace import Trace, TraceStep
+    from spaniel.pipeline.request import Request, Trace, TraceStep
 
 
 @dataclass

@@ -17,8 +17,7 @@ from spaniel.tool.web_fetch_more import WebFetchMoreTool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.groups import Mode, ToolSettings
-    from spaniel.app.settings import Settings
+    from spaniel.app.settings import Mode, Settings, ToolSettings
     from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.profile import Profile
     from spaniel.tool.framework import Client, ToolCtx, ToolExecutor, ToolResult

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import SpanielError
 from spaniel.pipeline.answer import fitted
-from spaniel.pipeline.request import SCHEMA, WIDER_SCHEMA, read_request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import SCHEMA, WIDER_SCHEMA, Trace, read_request
 from spaniel.tool.admission import as_mapping, refusals_recorded, require_approval, require_on, run, summary
 from spaniel.tool.framework import Client, PageResult, ToolCtx, ToolError, ToolResult, ToolSession
 from spaniel.tool.schemas import OUTPUT_SCHEMA
@@ -15,7 +14,7 @@ from spaniel.tool.schemas import OUTPUT_SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.groups import ToolSettings
+    from spaniel.app.settings import ToolSettings
     from spaniel.pipeline.request import Request
 
 NAME = "web_fetch"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.request import Request, bad, checked, require_known, text, whole_number
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace, bad, checked, require_known, text, whole_number
 from spaniel.tool.admission import as_mapping, refusals_recorded, require_approval, require_on, run, summary
 from spaniel.tool.framework import Client, PageResult, ToolCtx, ToolError, ToolResult, ToolSession
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA
@@ -14,7 +13,7 @@ from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spaniel.app.groups import ToolSettings
+    from spaniel.app.settings import ToolSettings
     from spaniel.chunking import Chunk
     from spaniel.pipeline.answer import Answer
 
