@@ -182,7 +182,7 @@ def bounds() -> Iterator[Place]:
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.request import SCHEMA, Request, checked, read_request
-    from spaniel.tool.schemas import MORE_SCHEMA
+    from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 
     tokens, wait = number("CHUNK_TOKENS"), number("MAX_WAIT_SECONDS")
     schemas: tuple[Any, ...] = (MORE_SCHEMA, SCHEMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from spaniel.chunking import chunk
-from spaniel.mcp.chunk_index import MAX_PAGES, ChunkIndex, uri_of
+from spaniel.mcp.server import MAX_PAGES, ChunkIndex, uri_of
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from tests.tool.harness import LONG

@@ -16,7 +16,7 @@ import pytest
 from spaniel.errors import TABLE, Code
 from spaniel.pipeline.request import SCHEMA
 from spaniel.testing import Page, Reply, Site, redirect, text
-from spaniel.tool.schemas import MORE_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
 

@@ -24,7 +24,7 @@ from spaniel.tool import (
     for_openai,
     registry_for,
 )
-from spaniel.tool.schemas import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
 from spaniel.url.hostlists import domains
 from tests.tool.harness import LONG, names, tool_at
 

@@ -17,9 +17,10 @@ from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool, WebFetchTool
-from spaniel.tool.framework import ToolSession
-from spaniel.tool.recent import MAX_URLS, RecentPages
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.framework import MAX_URLS, RecentPages, ToolSession
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
 from tests.tool.harness import LONG, Tools, names, tools_at
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from spaniel.defaults import SHORT_PAGE_CHARS
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import Trace
 from spaniel.url.hostlists import HostList
@@ -107,7 +108,7 @@ class Rendering(NamedTuple):
 
     js_heavy_domains: HostList = HostList(())  # rendered without trying HTTP first
     spa_fallback_enabled: bool = True
-    min_extracted_chars: int = 400
+    min_extracted_chars: int = SHORT_PAGE_CHARS.default
     empty_fallback: bool = True
 
 
