@@ -152,7 +152,7 @@ def test_a_setting_can_be_given_by_its_variable(key: Key, tmp_path_factory: pyte
     assert settings.source(key.path) == key.variable
 
 
-def test_the_variables_are_named_by_one_rule_and_none_is_named_twice() -> None:
+def test_variable_names_follow_one_rule() -> None:
     variables = [key.variable for key in KEYS]
     assert len(set(variables)) == len(variables)
     assert not set(variables) & set(NO_SETTINGS)

@@ -1,4 +1,4 @@
-"""What hosts and the registry are told: README's snippets, server.json, the documented settings."""
+"""What hosts and the registry read: README's snippets, server.json, the documented settings."""
 
 from __future__ import annotations
 

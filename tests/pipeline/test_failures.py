@@ -1,4 +1,4 @@
-"""What a failure says about the next rung, and what is known of hosts without HTTPS: judged as values."""
+"""What a failure means for the next fallback, and what is known of hosts without HTTPS."""
 
 from __future__ import annotations
 

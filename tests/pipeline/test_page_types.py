@@ -116,7 +116,7 @@ class TestOthers:
         assert page_type(html) == ""
         assert page_type(html, 403) == "geo_block"
 
-    def test_a_header_that_all_pages_of_a_protected_site_have_counts_with_the_status_alone(self) -> None:
+    def test_common_header_counts_only_with_the_status(self) -> None:
         headers = {"x-datadome": "protected"}
         assert page_type("<p>The otter eats fish.</p>", headers=headers) == ""
         assert page_type("<p>Wait.</p>", 403, headers=headers) == "challenge"
@@ -148,7 +148,7 @@ class TestOthers:
     def test_a_page_with_much_to_say_is_none_whatever_it_loads(self) -> None:
         assert page_type(f"{ARTICLE}<iframe src='/_Incapsula_Resource?x'></iframe>") == ""
 
-    def test_a_form_for_a_password_after_a_redirect_is_a_login_by_its_title(self) -> None:
+    def test_redirect_to_a_password_form_is_a_login_by_title(self) -> None:
         form = "<title>Sign in to Otters</title><form><input name=user><input type=password></form>"
         assert [page_type(form, path="/enter", redirected=redirected) for redirected in (True, False)] == ["login", ""]
 
@@ -180,7 +180,7 @@ class TestEvidence:
         other = replace(document, title="Otters")
         assert page_type_of(PageEvidence(page, other, False)) == "forbidden"
 
-    def test_words_are_looked_for_in_the_first_eight_thousand_characters(self) -> None:
+    def test_only_the_first_8000_characters_are_searched(self) -> None:
         page = Page(parse("https://a.example/"), 403, "", {}, b"")
         words = "Not available in your country"
         seen = {
@@ -223,7 +223,7 @@ class TestRegion:
         assert region_of(Document("\n" * 7994 + "country")) == ""
 
 
-def test_every_sign_names_a_known_type_and_some_evidence() -> None:
+def test_each_pattern_has_a_known_type_and_a_condition() -> None:
     assert {sign.type for sign in signs()} == TYPES
     assert all(any((s.status, s.header, s.title, s.text, s.mark, s.path, s.wall)) for s in signs())
 
@@ -237,7 +237,7 @@ def test_every_sign_names_a_known_type_and_some_evidence() -> None:
         ({"marks": {}, "sign": [{"type": "login", "redirected": "yes"}]}, "page_types.toml.sign[0].redirected"),
     ],
 )
-def test_a_word_that_nobody_knows_is_refused_with_its_place(
+def test_unknown_key_is_refused_with_its_place(
     data: dict[str, object], place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spaniel.pipeline.page_types.data_file", lambda _: data)

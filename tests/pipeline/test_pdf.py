@@ -52,7 +52,7 @@ async def refused(readers: Readers, body: bytes, seconds: float = 60) -> Spaniel
     return caught.value
 
 
-async def test_the_smallest_pdf_is_read_in_a_process_and_the_document_is_the_same(readers: Readers) -> None:
+async def test_small_pdf_is_read_in_a_process_with_the_same_document(readers: Readers) -> None:
     found = await ask(readers)
     assert found == read(GOOD, PDF, None)
     assert len(found.pages) == 3
@@ -86,7 +86,7 @@ HOSTILE = {
 
 @linux
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_a_pdf_that_kills_its_parser_is_refused_and_the_next_one_is_read(readers: Readers, make) -> None:  # type: ignore[no-untyped-def]
+async def test_pdf_that_crashes_its_parser_is_refused(readers: Readers, make) -> None:  # type: ignore[no-untyped-def]
     assert len(make()) < 50_000
     await ask(readers)
     struck = only_child(readers)
@@ -97,7 +97,7 @@ async def test_a_pdf_that_kills_its_parser_is_refused_and_the_next_one_is_read(r
     assert (await ask(readers)).markdown.startswith("This is page 1.")
 
 
-async def test_a_pdf_that_hangs_ends_at_the_deadline_and_the_next_one_is_read(readers: Readers) -> None:
+async def test_pdf_that_hangs_ends_at_the_deadline(readers: Readers) -> None:
     await ask(readers)
     stuck = only_child(readers)
     error = await refused(readers, pdfs.slow(), seconds=1.0)
@@ -130,7 +130,7 @@ async def test_a_parser_that_crashes_midway_is_replaced(readers: Readers, end: s
     assert len((await ask(readers)).pages) == 3
 
 
-async def test_other_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
+async def test_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
     """All places for PDFs are taken: pages, also long ones, wait for none of them."""
     stuck = [asyncio.create_task(ask(readers, pdfs.slow(), 60)) for _ in range(2)]
     await asyncio.sleep(0)
@@ -148,9 +148,7 @@ async def test_other_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
     await asyncio.gather(*stuck, return_exceptions=True)
 
 
-async def test_where_no_process_can_be_started_a_pdf_is_refused(
-    readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pdf_is_refused_if_no_process_can_be_started(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert "no process" in (await refused(readers, GOOD)).message
     monkeypatch.undo()
@@ -312,7 +310,7 @@ async def test_after_each_hostile_fetch_the_next_one_works(tmp_path: Path) -> No
     }
 
 
-# ---- what is at hand
+# ---- documents in memory
 
 
 def test_extract_reads_a_pdf_in_a_process_of_its_own() -> None:

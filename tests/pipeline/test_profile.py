@@ -71,9 +71,7 @@ async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: 
 
 
 @pytest.mark.req("FR-WF-CFG-01")
-async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_the_settings(
-    tmp_path: Path, mine: Path
-) -> None:
+async def test_settings_override_web_fetch_but_not_own_profiles(tmp_path: Path, mine: Path) -> None:
     webfetch = {
         "timeout_seconds": 9,
         "default_max_chunk_tokens": 300,
@@ -153,7 +151,7 @@ async def test_how_long_a_page_is_served_is_the_profiles_to_say(
 
 
 @pytest.mark.req("D2-24")
-async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_kept(tmp_path: Path) -> None:
+async def test_profile_version_is_part_of_the_cache_key(tmp_path: Path) -> None:
     first, second = (profile_of(tmp_path, f'name = "own"\nversion = "{number}"\n') for number in (1, 2))
     async with Site({"/a": text("x")}) as site:
         settings = settings_for(site, cache=tmp_path / "c")

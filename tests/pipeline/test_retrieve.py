@@ -1,4 +1,4 @@
-"""What an answer means, and what is told of the way to it; the redirects' own dangers are in test_redirects.py."""
+"""What a response means, and the trace of its hops; the dangers of redirects are in test_redirects.py."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ async def refusal(reply: Reply) -> SpanielError:
         (599, Code.HTTP_5XX),
     ],
 )
-async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_back(
-    status: int, code: Code, retry_after: str | None
-) -> None:
+async def test_error_status_is_reported_with_retry_after(status: int, code: Code, retry_after: str | None) -> None:
     wait = {"Retry-After": retry_after} if retry_after else {}
     error = await refusal((status, wait, b""))
     assert error.code is code
@@ -53,7 +51,7 @@ async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_
 
 
 class StuckRobots(RobotsGate):
-    """A room that waits and has not been told until when."""
+    """A robots.txt check that waits without a deadline of its own."""
 
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
@@ -114,7 +112,7 @@ async def test_a_note_is_made_once_however_many_hops_give_rise_to_it() -> None:
 
 
 class Watchful:
-    """What a host is told, and with which politeness it is visited."""
+    """Records the turns at a host, with which politeness, and its answers."""
 
     def __init__(self) -> None:
         self.fields: list[object] = []
@@ -142,10 +140,10 @@ class Watchful:
         raise AssertionError("nor is this a hop's")
 
     def asked(self, where: str) -> None:
-        raise AssertionError("a hop heeds what was asked, and asks no more")
+        raise AssertionError("a hop does not look up requested delays")
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
-        raise AssertionError("these politeness heed nothing")
+        raise AssertionError("this politeness respects no delays")
 
     def set_http_only(self, host: str) -> None:
         raise AssertionError("nor is this a hop's")

@@ -172,7 +172,7 @@ class TestChecklists:
         assert fields["Content extracted and converted to Markdown"] == (False, "paywall")
         assert fields["Metadata extracted"][0] is False
 
-    def test_a_page_without_text_is_not_extracted_but_was_asked_about_itself(self) -> None:
+    def test_page_without_text_has_metadata_but_no_extraction(self) -> None:
         fields = ticked(found(stored("", reader="html"), attempt("http")))
         assert fields["Content extracted and converted to Markdown"] == (False, "html, 0 characters")
         assert fields["Metadata extracted"] == (True, "")

@@ -98,7 +98,9 @@ class Spaniel:
         engine: Engine | None = None,
     ) -> None:
         self._owns = engine is None
-        self._engine = engine or Engine(_settings(settings), resolver)
+        if engine is None:
+            engine = Engine(settings if isinstance(settings, Settings) else load(call=settings), resolver)
+        self._engine = engine
         self._asked_for = profile
         self._profile: Profile | None = None
 
@@ -121,7 +123,9 @@ class Spaniel:
     @property
     def profile(self) -> Profile:
         """How this client fetches, once it is open."""
-        return self._open_profile()
+        if self._profile is None:
+            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
+        return self._profile
 
     async def __aenter__(self) -> Spaniel:
         if self._owns:
@@ -181,7 +185,7 @@ class Spaniel:
 
     async def outcome(self, request: Request | str, trace: Trace | None = None) -> Outcome:
         """The outcome of fetching a URL as a value: the page or the error, the attempts, the redirects."""
-        profile = self._open_profile()
+        profile = self.profile
         request = Request(request) if isinstance(request, str) else request
         if request.picture or request.display is not None:
             request = request._replace(no_cache=True, force_browser=True)
@@ -201,7 +205,7 @@ class Spaniel:
 
     async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         """Raise what a fetch would refuse for its form. Makes no requests."""
-        self._engine.check(request, self._open_profile(), trace)
+        self._engine.check(request, self.profile, trace)
 
     async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
         """The answer if the page is in the cache; None if it would have to be fetched.
@@ -212,7 +216,7 @@ class Spaniel:
         if request.display is not None:  # rendered for one call: such a copy is not cached
             await self.require_form(request, trace)
             return None
-        outcome = self._engine.stored(request, self._open_profile(), trace)
+        outcome = self._engine.stored(request, self.profile, trace)
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
 
     def check(  # noqa: PLR0913  each is a word of its own to the caller
@@ -282,23 +286,14 @@ class Spaniel:
         once. `canonicalizer.learnt.save()` adds what was learnt to the file."""
         from spaniel.online.canonicalizer import canonicalizer_for
 
-        reach = self._engine.reach(self._open_profile())
+        reach = self._engine.reach(self.profile)
         learnt = learnt or self.settings.learnt_file or None
         return canonicalizer_for(policy, reach, allowlist=allowlist, learnt=learnt, refresh=refresh)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
         """The answer of an outcome; raises its error if there is no page."""
-        tokens = max_chunk_tokens or self._open_profile().limits.chunk_tokens
+        tokens = max_chunk_tokens or self.profile.limits.chunk_tokens
         return answer_from(outcome, tokens, trace or Trace())
-
-    def _open_profile(self) -> Profile:
-        if self._profile is None:
-            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        return self._profile
-
-
-def _settings(given: Settings | Mapping[str, object] | None) -> Settings:
-    return given if isinstance(given, Settings) else load(call=given)
 
 
 async def afetch(

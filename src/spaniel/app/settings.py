@@ -10,7 +10,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
+from spaniel.app.keys import BY_PATH, BY_VARIABLE, FETCH, KEYS, OWN, SECURITY, Value
 from spaniel.app.paths import SettingsFile, default_cache_dir, settings_files
 from spaniel.app.values import asked, checked, from_text
 from spaniel.tables import complaint, nearest, read_toml
@@ -119,7 +119,7 @@ class Settings:
         file: str | None = None,
         looked_for: tuple[SettingsFile, ...] = (),
     ) -> None:
-        self._all = {key.path: Setting(key.default, DEFAULT) for key in KEYS} | dict(given or {})
+        self._all = {path: Setting(key.default, DEFAULT) for path, key in BY_PATH.items()} | dict(given or {})
         self.file = file  # the last one that was read
         self.looked_for = looked_for
 
@@ -131,22 +131,23 @@ class Settings:
 
     def given(self, path: str) -> bool:
         """Whether it was set; else it has its default."""
-        return self.source(path) != DEFAULT
+        return self._all[path].source != DEFAULT
 
     def source(self, path: str) -> str:
         return self._all[path].source
 
     def asked_for(self, path: str) -> bool:
         """Whether it was set by a flag: then it overrides a profile too."""
-        return bool(BY_PATH[path].flag) and self.source(path) == BY_PATH[path].flag
+        flag = BY_PATH[path].flag
+        return bool(flag) and self._all[path].source == flag
 
     def number(self, path: str) -> int:
-        value = self[path]
+        value = self._all[path].value
         assert isinstance(value, int)  # noqa: S101  the table says so
         return value
 
     def _table(self, table: str) -> dict[str, Value]:
-        return {key.name: self[key.path] for key in KEYS if key.table == table}
+        return {key.name: self._all[path].value for path, key in BY_PATH.items() if key.table == table}
 
     @property
     def security(self) -> Security:
@@ -348,14 +349,12 @@ def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str
 
 def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
     """The values of the environment. An empty variable is ignored; an unknown one too, with a warning."""
-    known = {key.variable: key for key in KEYS}
     given: dict[str, Setting] = {}
     for name, text in environ.items():
-        if name in known and text:
-            key = known[name]
+        if name.startswith("SPANIEL_") and text and (key := BY_VARIABLE.get(name)):
             given[key.path] = Setting(from_text(key, text, name, environ), name)
-        elif name.startswith("SPANIEL_") and name not in known and name not in NO_SETTINGS:
-            log.warning("the variable %s is ignored: unknown setting; %s", name, nearest(name, known))
+        elif name.startswith("SPANIEL_") and name not in BY_VARIABLE and name not in NO_SETTINGS:
+            log.warning("the variable %s is ignored: unknown setting; %s", name, nearest(name, BY_VARIABLE))
     return given
 
 
@@ -366,12 +365,12 @@ def _flags(flags: Mapping[str, object], environ: Mapping[str, str]) -> dict[str,
 
 def _call(names: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, Setting]:
     """What a program passes, by short names: those of the variables, in lower case and without `spaniel_`."""
-    short = {key.variable.removeprefix("SPANIEL_").lower(): key for key in KEYS}
     given: dict[str, Setting] = {}
     for name, value in names.items():
-        if name not in short:
-            raise complaint(name, f"unknown setting; {nearest(name, short)}")
-        key = short[name]
+        key = BY_VARIABLE.get(f"SPANIEL_{name.upper()}") if name.islower() else None
+        if key is None:
+            known = [variable.removeprefix("SPANIEL_").lower() for variable in BY_VARIABLE]
+            raise complaint(name, f"unknown setting; {nearest(name, known)}")
         given[key.path] = Setting(asked(key, value, name, environ), key.flag or CALL)
     return given
 

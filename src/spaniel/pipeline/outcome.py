@@ -213,15 +213,11 @@ class Outcome(NamedTuple):
         notes = list(self.found.page.notes) if self.found else []
         if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # no page is silently empty (D2-33)
-        if self.had_credentials:
+        if CREDENTIALS_WARNING in self.warnings:
             notes.append(CREDENTIALS_DROPPED)  # FG-03: in every view
         if self.cache_hit:
             notes.append(CACHE_HIT)
         return tuple(notes)
-
-    @property
-    def had_credentials(self) -> bool:
-        return CREDENTIALS_WARNING in self.warnings
 
     @property
     def final_url(self) -> str | None:

@@ -145,7 +145,7 @@ def from_data(
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
     rule, page_types = table.truth("settings_rule", default=False), table.truth("page_types", default=False)
-    numbers = {name: _limit(name, limits, given, rule) for name in NUMBERS}
+    numbers = _numbers(limits, given, rule)
     text_bytes = numbers["max_text_bytes"]
     profile = Profile(
         **_name_and_version(table),
@@ -226,15 +226,15 @@ def _headers(table: Table, given: ProfileSettings) -> RequestHeaders:
     return headers
 
 
-def _limit(name: str, table: Table, given: ProfileSettings, settings_rule: bool) -> int:
+def _numbers(table: Table, given: ProfileSettings, settings_rule: bool) -> dict[str, int]:
     """The settings override web_fetch's limits (SRD §5); other profiles keep their own."""
-    own = table.number(name) if table.has(name) else None
-    number = NUMBERS[name]
-    if own is None or given.overrides(name, settings_rule):
-        return given.limits.get(name, number.default)
-    if not number.allows(own):
-        raise complaint(f"{table.place}.{name}", f"{own} is not between {number.low} and {number.high}")
-    return own
+    own = table.some_numbers(NUMBERS)
+    for name, value in own.items():
+        number = NUMBERS[name]
+        if not given.overrides(name, settings_rule) and not number.allows(value):
+            raise complaint(f"{table.place}.{name}", f"{value} is not between {number.low} and {number.high}")
+    usual = {name: given.limits.get(name, number.default) for name, number in NUMBERS.items()}
+    return usual | {name: value for name, value in own.items() if not given.overrides(name, settings_rule)}
 
 
 def _ttl(table: Table, given: ProfileSettings, settings_rule: bool) -> timedelta | None:

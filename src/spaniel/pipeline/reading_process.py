@@ -101,7 +101,7 @@ def answer(head: dict[str, Any], body: bytes) -> bytes:
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")
-    except Exception as error:  # noqa: BLE001 - the child is a surface: nobody above it would see the exception
+    except Exception as error:  # noqa: BLE001 - nothing above the child would report the exception
         failure = {"code": str(Code.EXTRACTION_FAILED), "details": {"error": type(error).__name__}}
         return packed({**failure, WORN: True}, b"")
 

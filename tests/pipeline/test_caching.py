@@ -153,7 +153,7 @@ async def test_what_must_not_be_kept_is_dropped(
 
 
 @pytest.mark.req("FG-40")
-async def test_a_304_renews_the_copy_and_what_it_does_not_name_again_stays(tmp_path: Path) -> None:
+async def test_304_renews_the_copy_and_keeps_its_validators(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         copy = await here.stale()
         result = here.result({"etag": 'W/"v1"'}, b"", 304, revalidated="not_modified", notes=("way",))
@@ -197,11 +197,11 @@ async def test_what_scripts_have_made_is_known_by_its_bytes_alone(tmp_path: Path
 
 
 @pytest.mark.req("FG-38")
-async def test_the_class_is_the_one_that_is_asked_for_or_the_copys_own_or_the_rules(tmp_path: Path) -> None:
+async def test_freshness_class_comes_from_request_copy_or_rules(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         asked = await here.keep(here.result(), freshness_class="status")
         assert (asked.page.freshness, asked.cache_info and asked.cache_info.ttl_hours) == ("status", 1.0)
-        copy = here.look(freshness_class="news").found  # the request's class rules over the stored time
+        copy = here.look(freshness_class="news").found  # the request's class overrides the stored time
         assert copy is not None
         assert (copy.page.freshness, copy.cache_info and copy.cache_info.ttl_hours) == ("news", 24.0)
         other = await here.keep(here.result(), freshness_class="other")  # as long as the profile says
@@ -263,7 +263,7 @@ async def test_a_copy_is_not_for_those_who_may_not_go_its_way(tmp_path: Path) ->
 
 
 @pytest.mark.req("D2-04")
-async def test_a_copy_is_for_its_profile_in_its_version_and_under_its_guard_alone(tmp_path: Path) -> None:
+async def test_copy_belongs_to_profile_version_and_guard(tmp_path: Path) -> None:
     open_guard = {"block_loopback": False, "allow_insecure_overrides": True}
     async with desk(tmp_path, open_guard) as here:
         await here.keep(here.result())

@@ -79,7 +79,7 @@ class TestServed:
         assert stale("news").found("hit").page.freshness == "news"
         assert stale().found("hit").page.freshness == "blog"
 
-    def test_what_was_understood_of_it_is_as_before_but_for_the_way_there(self) -> None:
+    def test_document_of_a_copy_drops_notes_about_hops(self) -> None:
         document = stale().document
         assert (document.markdown, document.title, document.language) == ("They swim.", "Otters", "en")
         assert document.metadata == Metadata(author="A. Writer")
