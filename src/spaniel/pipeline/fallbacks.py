@@ -331,7 +331,7 @@ async def _render(wanted: RenderRequest, services: Services, hops: PageHops, sec
             shown = await services.renderer.render(wanted)
         except SpanielError as error:
             if error.code is not Code.TIMEOUT:
-                raise
+                raise error from None
             # The reported limit is that of the whole fetch, which the user set, not the browser's share of it.
             raise SpanielError(Code.TIMEOUT, **{**error.details, "timeout_ms": round(seconds * 1000)}) from None
         hops.status, step.text = shown.head.status, str(shown.head.status)

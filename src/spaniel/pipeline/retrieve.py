@@ -152,9 +152,8 @@ class FetchedPage(NamedTuple):
     reader: str = "html"  # the kind of content it was read as
     signals: Mapping[str, object] = NO_SIGNALS  # the site's usage signals
     blocked: BlockedPage | None = None  # set if it is not the requested page
-    revalidated: str | None = (
-        None  # `not_modified` (304), `unchanged` (200, the same bytes): the stale copy is still valid
-    )
+    # `not_modified` (304) or `unchanged` (200, the same bytes) if the stale copy is still valid
+    revalidated: str | None = None
 
 
 class PageHops(Hops):
