@@ -12,7 +12,7 @@ from spaniel.browser.idle import IdleWaiter
 from spaniel.browser.page_reader import PageReader, PageSnapshot
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Trace
 from spaniel.testing import Page, Reply, Site, redirect, spaniel_for, text
 from tests.browser.harness import WORDS, fetched, html, open_web, script, spaniel_at, with_chromium
 

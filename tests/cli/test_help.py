@@ -63,14 +63,14 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     from spaniel.browser import rendering
     from spaniel.cache.store import WRITE_FAILED
     from spaniel.net import redirects
-    from spaniel.pipeline import browser_fallback, copies, fallbacks, outcome
+    from spaniel.pipeline import fallbacks, outcome
     from spaniel.robots.gate import FAIL_OPEN_NOTE
 
     known = {
         rendering.PARTIAL, rendering.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
-        redirects.HTTPS_DOWNGRADE, browser_fallback.UNAVAILABLE, browser_fallback.FAILED, FAIL_OPEN_NOTE,
+        redirects.HTTPS_DOWNGRADE, fallbacks.UNAVAILABLE, fallbacks.FAILED, FAIL_OPEN_NOTE,
         fallbacks.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED,
-        copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
+        fallbacks.FROM_SEARCH_CACHE, fallbacks.FROM_MIRROR,
     }  # fmt: skip
     assert known <= set(NOTES)
     assert all(sentence.endswith(".") for sentence in NOTES.values())

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TextIO
 
-    from spaniel.app.groups import HealthSettings
-    from spaniel.app.settings import Settings
+    from spaniel.app.settings import HealthSettings, Settings
     from spaniel.health.history import History
     from spaniel.health.links import Checked, Link
     from spaniel.health.reports import Report

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from spaniel.app.groups import HealthSettings
+    from spaniel.app.settings import HealthSettings
     from spaniel.health.history import History, Observed
     from spaniel.health.links import Checked, Link
     from spaniel.registry.record import LinkRecord

@@ -11,7 +11,7 @@ from spaniel.errors import shown
 if TYPE_CHECKING:
     import argparse
 
-    from spaniel.app.diagnosis import Finding
+    from spaniel.app.diagnosis import Diagnosis
 
 NOT_WELL = 7  # something local is missing or broken, as in the table of errors
 
@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     return 0 if all(finding.well for finding in findings) else NOT_WELL
 
 
-def _lines(finding: Finding) -> str:
+def _lines(finding: Diagnosis) -> str:
     red, green, _, off = colors()
     mark = f"{green}ok {off}" if finding.well else f"{red}BAD{off}"
     line = f"{mark}  {finding.what:9} {shown(finding.found)}"

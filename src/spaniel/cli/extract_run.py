@@ -53,11 +53,11 @@ def found_files(arguments: Iterable[str]) -> Iterator[str]:
 
 def read_one(job: Job) -> Document | SpanielError:
     """One file, read; an error is returned as a value, since it may come from another process."""
-    from spaniel.pipeline.extraction import read_at_hand
+    from spaniel.pipeline.extraction import read_here
 
     try:
         body = read_bytes(job.path)
-        return read_at_hand(body, job.content_type or content_type_of(job.path, body), job.url)
+        return read_here(body, job.content_type or content_type_of(job.path, body), job.url)
     except SpanielError as error:
         return error
 

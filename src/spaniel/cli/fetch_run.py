@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.fetch_options import displayed
+from spaniel.app.client import displayed
 from spaniel.cli.lists import incoming, list_options, report_problems
 from spaniel.cli.long_run import LongRun, enable_gc, say
 from spaniel.cli.main import report
@@ -16,8 +16,7 @@ from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.outcome import CACHE_HIT, moment
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.sources.rows import Problems
 from spaniel.url.parsing import parse, requested, typed
 
