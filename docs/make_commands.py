@@ -87,7 +87,7 @@ def _note(text: str) -> list[str]:
 
 
 def _prose(text: str) -> str:
-    return re.sub(r"(?<![`\w])'(spaniel[^']*|-[^']*)'", r"`\1`", text).replace("<", "&lt;").replace("*", "\\*")
+    return text.replace("<", "&lt;").replace("*", "\\*")
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Prints the way of one fetch, or of one `canon`, through the rooms: what docs/map.md says of it is read off here.
+"""Prints the way of one fetch, or of one `canon`, through the rooms: what docs/explanation/architecture.md says of it is read off here.
 
 python tools/walk.py fetch | browser | canon
 """

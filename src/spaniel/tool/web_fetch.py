@@ -28,7 +28,7 @@ DESCRIPTION = (
 
 
 class WebFetchTool:
-    """The tool of FR-WF-01, a `ToolExecutor`."""
+    """The tool `web_fetch` (FR-WF-01), a `ToolExecutor`."""
 
     name = NAME
     title = "Fetch a web page"
@@ -55,7 +55,7 @@ class WebFetchTool:
             raise ToolError(NAME, error) from error
 
     async def execute(self, args: Mapping[str, object], ctx: ToolCtx) -> str:
-        """The answer of FR-WF-03 as JSON, within the budget."""
+        """The answer as JSON, within the budget (FR-WF-03)."""
         from spaniel.chunking import serialize
 
         return serialize((await self.call(args, ctx)).fields)
