@@ -80,8 +80,8 @@ A later place overrides an earlier one, key by key.
 5. Environment variables, one for each key.
 6. Flags: {flags}.
 
-An unknown key or a wrong value is an error that names file and key. A number out of range is brought into range, with a warning; as a
-flag it is an error. A [profile](profiles.md) has limits of its own.
+An unknown key or a wrong value is an error that names file and key. A number out of range is clamped, with a warning; as a flag it is
+an error. A [profile](profiles.md) has limits of its own.
 
 ## What a project's file may not set
 

@@ -151,7 +151,7 @@ WHAT = {  # one line for each package and module at the top of the package
     "cache": "pages kept",
     "queue": "failed pages",
     "registry": "link database",
-    "runs": "resumable runs",
+    "runs": "run store",
     "net": "guard, resolver, HTTP, redirects, browser proxy: opens all sockets",
     "reading": "bytes to Markdown",
     "learnt": "facts about hosts",

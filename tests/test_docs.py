@@ -339,7 +339,7 @@ def test_untitled_examples_run_against_the_practice_site(
 
     [domains] = [body for _, title, body in python_blocks() if title == "domains.py"]
     namespace: dict[str, Any] = {}
-    exec(compile(domains.replace("example.com", "127.0.0.1"), "domains.py", "exec"), namespace)  # noqa: S102
+    exec(compile(domains.replace('["example.com"]', '["127.0.0.1"]'), "domains.py", "exec"), namespace)  # noqa: S102
     import asyncio
 
     assert "weir" in asyncio.run(namespace["read"](here))
