@@ -125,7 +125,12 @@ def _leaves(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def _summary(page: Path) -> str:
     """The first sentence of prose."""
-    text = re.sub(r"^```.*?^```\n|<!--.*?-->\n|^\|.*\n|^!\[.*\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"^```.*?^```\n|<!--.*?-->\n|^\|.*\n|^!\[.*\n",
+        "",
+        page.read_text(encoding="utf-8"),
+        flags=re.DOTALL | re.MULTILINE,
+    )
     prose = next(block for block in text.split("\n\n")[1:] if re.match(r"[\w`*\[]", block.strip()))
     plain = re.sub(r"\[([^\]]+)\]\([^)]+\)|\*\*", r"\1", " ".join(prose.split()))
     return re.split(r"(?<=[.?!])(?: |$)", plain)[0].removesuffix(":")

@@ -261,7 +261,10 @@ FALLBACK_ROWS = {
         "Looks for a search engine's copy: `[spaniel.search_cache]`. Off unless you set an address.",
     ),
     "mirrors": ("the same, if a mirror is set for the address", "Tries each mirror in turn: `[spaniel.mirrors]`."),
-    "queue": ("nothing else succeeded", "Writes the page down for a person: [`spaniel queue`](../howto/queue.md) lists it."),
+    "queue": (
+        "nothing else succeeded",
+        "Writes the page down for a person: [`spaniel queue`](../howto/queue.md) lists it.",
+    ),
 }
 
 
@@ -287,7 +290,10 @@ def profiles_page() -> str:
     ]
     if set(FALLBACK_ROWS) != set(FALLBACKS):
         raise SystemExit(f"docs/make.py and fallbacks differ in {sorted(set(FALLBACK_ROWS) ^ set(FALLBACKS))}")
-    lines += [FALLBACK_HEAD.rstrip(), *(f"| `{name}` | {when} | {does} |" for name, (when, does) in FALLBACK_ROWS.items())]
+    lines += [
+        FALLBACK_HEAD.rstrip(),
+        *(f"| `{name}` | {when} | {does} |" for name, (when, does) in FALLBACK_ROWS.items()),
+    ]
     for name in shipped_profiles():
         text = (SOURCE / "pipeline" / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
         lines += ["", f"## `{name}`", "", "```toml", text.rstrip(), "```"]
@@ -344,7 +350,12 @@ def record_page() -> str:
         lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
         hints = get_type_hints(part, include_extras=True)
         lines += [f"| `{name}` | {_type_of(hint)} | {_meaning_of(hint)} |" for name, hint in hints.items()]
-    lines += ["", "## Verdicts", "", "[How verdicts are decided](../explanation/verdicts.md) has the rules. A record knows no earlier"]
+    lines += [
+        "",
+        "## Verdicts",
+        "",
+        "[How verdicts are decided](../explanation/verdicts.md) has the rules. A record knows no earlier",
+    ]
     lines += ["checks: there, `dead` is a 410.", "", "| verdict | means |", "|---|---|"]
     lines += [f"| `{verdict}` | {MEANINGS[verdict]} |" for verdict in Verdict]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,5 @@
 """Puts the defaults of the code into the sentences of hand-written pages that state them; run by make.py."""
 
-# ruff: noqa: E501  the sentences, as the pages have them
 from __future__ import annotations
 
 import re
@@ -32,7 +31,9 @@ STATED = {  # what stands in braces is a value; all else is as it is on the page
         "A picture ends at {WINDOW_HEIGHT.high:,} pixels",
         "Over MCP it ends at\n{SCREENSHOT_HEIGHT.default:,} pixels (`spaniel.mcp.max_screenshot_height`)",
     ),
-    "explanation/cache.md": ("`max_cache_entries` ({CACHE_ENTRIES.default:,}) and `max_cache_bytes` ({cache_gib:g} GiB, of",),
+    "explanation/cache.md": (
+        "`max_cache_entries` ({CACHE_ENTRIES.default:,}) and `max_cache_bytes` ({cache_gib:g} GiB, of",
+    ),
     "howto/batch.md": (
         "| requests at once at one host | {BATCH_PER_HOST.default} | `--per-host N` |",
         "| pause between an answer of a host and the next request to it | {BATCH_DELAY_SECONDS.default} s | `--delay S` |",

@@ -1,6 +1,5 @@
 """Writes reference/waiting.md: every limit on waiting, its value and where it is set, from the code that has it."""
 
-# ruff: noqa: E501  a table, which is read by its rows
 from __future__ import annotations
 
 from importlib import import_module
@@ -149,7 +148,13 @@ TABLES = {"One fetch": one_fetch, "A batch": batch, "A check": check}
 def waiting_page() -> str:
     lines = [HEAD.rstrip()]
     for title, rows in TABLES.items():
-        lines += ["", f"## {title}", "", "| wait | default | where it is set | what happens then |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| wait | default | where it is set | what happens then |",
+            "|---|---|---|---|",
+        ]
         lines += [f"| {row.what} | {spelled(row.value)} | {row.where} | {row.then} |" for row in rows()]
     return "\n".join(lines) + "\n"
 

@@ -52,9 +52,7 @@ SHOWN_ON = "howto/private-hosts.md"
 def pages() -> list[str]:
     """The pages that show commands with their output, relative to this folder."""
     found = [HERE.parent / "README.md", *sorted(HERE.rglob("*.md"))]
-    return [
-        os.path.relpath(page, HERE) for page in found if "```console\n" in page.read_text(encoding="utf-8")
-    ]
+    return [os.path.relpath(page, HERE) for page in found if "```console\n" in page.read_text(encoding="utf-8")]
 
 
 def run_again(name: str, page: str, port: int, folder: Path, programs: Path = PROGRAMS) -> str:

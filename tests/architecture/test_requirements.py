@@ -1,4 +1,4 @@
-"""Whatever number a reader meets in the code, the guides or the tests is explained in tests/requirements.toml, and so on a page of the docs, once."""
+"""Every requirement id that a reader meets in the code, the guides or the tests is explained in the docs, once."""
 
 from __future__ import annotations
 

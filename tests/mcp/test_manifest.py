@@ -23,8 +23,8 @@ def test_the_hosts_snippets_start_the_server() -> None:
     first, second = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", HOSTS, re.DOTALL))
     entries = [first["mcpServers"]["spaniel"], second["servers"]["spaniel"]]
     lines = [[entry["command"], *entry["args"]] for entry in entries]
-    for page in (HOSTS, README):
-        lines.append(re.findall(r"^claude mcp add spaniel -- (.*)$", page, re.MULTILINE)[0].split())
+    typed = (re.findall(r"^claude mcp add spaniel -- (.*)$", page, re.MULTILINE)[0] for page in (HOSTS, README))
+    lines += [line.split() for line in typed]
     assert lines == [["spaniel", "mcp"]] * 4
     assert "mcp" in COMMANDS
     with raw() as server:
