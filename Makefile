@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test outputs mutants torture foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
+.PHONY: help run test outputs mutants torture foreign coverage check policies pages wheels lint types layers dead docs docs-site bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -66,9 +66,13 @@ layers: $(VENV)/.dev
 dead: $(VENV)/.dev
 	$(BIN)/vulture
 
-docs: $(VENV)/.dev  ## Update the pages that are generated from the code, and the transcripts
+docs: $(VENV)/.dev  ## Update the pages, transcripts and pictures that are generated from the code
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/transcripts.py
+	$(BIN)/python docs/make_pictures.py
+
+docs-site: $(VENV)/.dev  ## Build the documentation as a site with a search, in site/ (no network is needed)
+	@$(BIN)/python docs/make_site.py
 
 policies: $(VENV)/.dev  ## Update the compiled shipped policies
 	$(BIN)/python tools/compile_policies.py
@@ -92,7 +96,7 @@ lock: $(VENV)/.dev  ## Update the pinned dependencies (with hashes)
 
 clean:  ## Remove environments, caches and build results
 	rm -f src/spaniel/reading/*/native*.so
-	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage .cache dist site
 
 # A stamp marks an environment with exactly its requirements file and the compiled extension.
 BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/*/native*.p[xy]*) $(addprefix src/spaniel/reading/judge/,trees.py columns.py)

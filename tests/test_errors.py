@@ -251,7 +251,7 @@ def test_only_a_wrong_value_is_to_be_corrected() -> None:
 
 def test_the_page_of_errors_is_what_the_table_says() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "make.py"))["errors_page"]()
-    assert (ROOT / "docs" / "errors.md").read_text(encoding="utf-8") == page, "run `make docs`"
+    assert (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8") == page, "run `make docs`"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prints the way of one fetch, or of one `canon`, through the packages: what docs/map.md says of it is read off here.
+"""Prints the way of one fetch, or of one `canon`, through the packages; for docs/explanation/architecture.md.
 
 python tools/walk.py fetch | browser | canon
 """

@@ -241,7 +241,7 @@ def _help(parser: Any) -> str:
 def pages() -> Iterator[Place]:
     """The docs that are made from the code."""
     made = runpy.run_path(str(DOCS / "make.py"))["PAGES"]
-    table, waiting = made["settings.md"](), made["guides/waiting.md"]()
+    table, waiting = made["reference/settings.md"](), made["reference/waiting.md"]()
     for path, name in SETTINGS.items():
         wanted = number(name)
         row = f"| `{path.rpartition('.')[2]}` | `{wanted.default}` | {wanted.range} |"

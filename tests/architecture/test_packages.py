@@ -1,4 +1,4 @@
-"""What docs/map.md claims of the packages: which are pure, who opens sockets, reads the environment, runs programs.
+"""What the page about architecture claims: which packages are pure, open sockets, read the environment, run programs.
 
 Each rule is shown a module that breaks it, and then the package.
 """

@@ -21,7 +21,7 @@ from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, Page, Site, html, redirect
 from tests.pipeline.revalidating import ingesting
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "record.schema.json"
 URL = "https://a.example/page"
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

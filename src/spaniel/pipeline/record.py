@@ -1,6 +1,6 @@
 """The record of ingestion: everything that is known of one fetch, under one JSON schema (FG-17, FG-18, FG-36, FG-37).
 
-`docs/record.md` is made from this module: a field's description stands with the field.
+`docs/reference/record.md` is made from this module: a field's description stands with the field.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ OUTPUT_SCHEMA = answer_schema()
 
 
 class WebFetchTool(PageTool):
-    """The tool of FR-WF-01, a `ToolExecutor`."""
+    """The tool `web_fetch` (FR-WF-01), a `ToolExecutor`."""
 
     name = NAME
     title = "Fetch a web page"
