@@ -120,11 +120,11 @@ async def test_any_2xx_is_the_file(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "told"),
     [
-        (500, "http_5xx: The server answered 500 Status"),
-        (503, "http_5xx: The server answered 503 Status"),
-        (599, "http_5xx: The server answered 599 Status"),
-        (600, "network: The connection failed: status 600"),
-        (399, "network: The connection failed: status 399"),
+        (500, "http_5xx: The server returned 500 Status"),
+        (503, "http_5xx: The server returned 503 Status"),
+        (599, "http_5xx: The server returned 599 Status"),
+        (600, "network: Connection failed: status 600"),
+        (399, "network: Connection failed: status 399"),
     ],
 )
 async def test_the_refusal_says_what_the_server_answered(status: int, told: str) -> None:
