@@ -217,7 +217,7 @@ TRUTH = [
     Row("s400", html("x", 400), UNKNOWN, "400"),
     Row("s406", html("x", 406), UNKNOWN, "406"),
     Row("no-answer-from-dns", fine, UNKNOWN, "looked up", where=failed("x", "no answer"), also=in_phase("dns")),
-    Row("hangs", hang, UNKNOWN, "No complete answer", ways=HASTY, also=in_phase("head")),
+    Row("hangs", hang, UNKNOWN, "Timed out after", ways=HASTY, also=in_phase("head")),
     Row("resets", reset, UNKNOWN, "connection failed", also=in_phase("head")),
     Row("hangs-up", hang_up, UNKNOWN, "without an answer", also=in_phase("head")),
     Row("garbles", garble, UNKNOWN, "connection failed", also=in_phase("head")),

@@ -259,7 +259,7 @@ async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(
     envelope = json.loads(caught.value.message)
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
     assert "settings file" in caught.value.error.hint
-    assert "switched off" in envelope["hint"]
+    assert "is disabled" in envelope["hint"]
     with pytest.raises(ToolError, match="unknown tool; available: none"):
         await registry.execute("web_search", {}, ToolCtx())
 
