@@ -134,7 +134,7 @@ def main(args: argparse.Namespace) -> int:
         raise opt.bad_argument("SOURCE", "is missing: name a document, a folder or a URL", "spaniel check")
     opt.require(args, "--fix", "--write", "--temporary-too", "--archive", "--allowlist")
     if args.offline and args.sitemap:
-        raise opt.bad_argument("--sitemap", "needs requests, and --offline makes none")
+        raise opt.bad_argument("--sitemap", "has no effect: --offline makes no requests")
     if args.root_dir is not None and not os.path.isdir(args.root_dir):
         raise opt.bad_argument("--root-dir", f"'{args.root_dir}' is not a folder")
     if args.base and not args.base.lower().startswith(("http://", "https://")):
