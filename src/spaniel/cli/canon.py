@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spaniel.app.client import Spaniel
     from spaniel.cli.inputs import InputUrl
     from spaniel.cli.options import Row
-    from spaniel.online.canonicalizer import Found
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.url.canonical import Canonical, RuleStep
 
     Writer = Callable[[Iterator[Canonical], bool], None]
@@ -210,7 +210,7 @@ def _canonicalize_online(policy: Policy, args: argparse.Namespace) -> int:
 async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
     """As `_canonicalize_online`, with a client that a test may replace."""
     from spaniel.cli.places import Places, host_in
-    from spaniel.online.canonicalizer import Found
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.sources.rows import Problems
 
     canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
@@ -220,9 +220,9 @@ async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) 
     run = LongRun("URL", total=total, quiet=args.quiet, several=several)
     printer = _Printer(args)
 
-    async def work(item: InputUrl) -> tuple[InputUrl, Found]:
+    async def work(item: InputUrl) -> tuple[InputUrl, CanonicalResult]:
         if printer.stopped:
-            return item, Found(item.url, None, None)
+            return item, CanonicalResult(item.url, None, None)
         found = await canonicalizer.find(item.url)
         if found.error is not None:
             run.fail(str(found.error.code))
@@ -251,7 +251,7 @@ class _Printer:
         self._codes: list[int] = []
         self.stopped = False
 
-    def take(self, done: tuple[InputUrl, Found]) -> None:
+    def take(self, done: tuple[InputUrl, CanonicalResult]) -> None:
         item, found = done
         if self.stopped:
             return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.settings import Settings
     from spaniel.cli.options import Groups, Row
-    from spaniel.health.filters import Rules
+    from spaniel.health.filters import LinkFilter
     from spaniel.health.links import Checked, Link
     from spaniel.health.local import Fallbacks
     from spaniel.sources.rows import Problems
@@ -255,16 +255,16 @@ def links_of_documents(
     follow: Callable[[list[str]], Iterator[str]] | None = None,
 ) -> Iterator[Link | Checked]:
     """Links to request, and results of the others without a request. `follow`: the pages of sitemaps."""
-    from spaniel.health.files import Options, gather
+    from spaniel.health.files import DocumentOptions, gather
     from spaniel.health.filters import sort_in_windows
     from spaniel.health.local import Disk, check_local
     from spaniel.sources.kinds import kind_named
 
     kind_named(args.kind)
-    options = Options(
+    options = DocumentOptions(
         args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
-        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
-        remark=_remark, column=args.column, follow=follow, report=unread.report,
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, on_unread=unread,
+        on_unused_option=_remark, column=args.column, read_sitemaps=follow, on_problems=unread.report,
     )  # fmt: skip
     disk = Disk(args.root_dir, fallbacks=fallbacks)
     for window in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
@@ -294,10 +294,10 @@ def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
     )
 
 
-def rules_of(args: argparse.Namespace) -> Rules:
-    from spaniel.health.filters import IGNORE_FILE, read_ignore_file, rules
+def rules_of(args: argparse.Namespace) -> LinkFilter:
+    from spaniel.health.filters import IGNORE_FILE, link_filter, read_ignore_file
 
-    own = rules(args.exclude, args.include, keep_private=args.include_private)
+    own = link_filter(args.exclude, args.include, keep_private=args.include_private)
     return own._replace(exclude=own.exclude + read_ignore_file(IGNORE_FILE))
 
 

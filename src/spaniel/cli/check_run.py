@@ -28,8 +28,8 @@ from spaniel.cli.output import replacing, written_time
 from spaniel.errors import shown
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
-from spaniel.health.reports import FORMATS, ReportContext
-from spaniel.health.rewriting import Wishes, plan_fixes, read_sources, unified, write
+from spaniel.health.reports import ReportContext, open_report
+from spaniel.health.rewriting import FixOptions, diff_lines, plan_fixes, read_sources, write
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import CONTRADICTED, Verdict
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from spaniel.health.history import History
     from spaniel.health.links import Checked, Link
     from spaniel.health.reports import Report
-    from spaniel.health.rewriting import Fix, Plan, Source, Unfixed
+    from spaniel.health.rewriting import Fix, FixPlan, SourceDocument, Unfixed
     from spaniel.health.run import Run
     from spaniel.health.spool import Spool
 
@@ -189,7 +189,7 @@ class CheckResults:
         """The function that takes each result; the report is completed even after an interruption."""
         began = time.monotonic()
         with self._out() as out:
-            report = FORMATS[self._args.format](out, self._context(out))
+            report = open_report(self._args.format, out, self._context(out))
             is_streamed = self._args.format in STREAMED
 
             def add(checked: Checked) -> None:
@@ -290,16 +290,16 @@ def report_takes_output(args: argparse.Namespace) -> bool:
     return args.format in ("json", "jsonl") and not args.output
 
 
-def wishes_of(args: argparse.Namespace) -> Wishes:
+def wishes_of(args: argparse.Namespace) -> FixOptions:
     if not args.allowlist:
-        return Wishes(args.temporary_too, args.archive)
+        return FixOptions(args.temporary_too, args.archive)
     from spaniel.url.allowlist import load
 
-    return Wishes(args.temporary_too, args.archive, load(args.allowlist).refusal)
+    return FixOptions(args.temporary_too, args.archive, load(args.allowlist).refusal)
 
 
-def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: Wishes, out: TextIO) -> int:
-    """Plan, and show or write. The exit code: 0, or 1 if a file could not be written."""
+def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: FixOptions, out: TextIO) -> int:
+    """FixPlan, and show or write. The exit code: 0, or 1 if a file could not be written."""
     found = list(results)
     files = (place.file for one in found if one.move or one.archived for place in one.link.places if place.line)
     sources = read_sources((file for file in files if file != "-"), args.kind or "", args.field)
@@ -309,18 +309,18 @@ def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: 
     return code
 
 
-def _by_file(plan: Plan) -> dict[str, list[Fix]]:
+def _by_file(plan: FixPlan) -> dict[str, list[Fix]]:
     files: dict[str, list[Fix]] = {}
     for fix in plan.fixes:
         files.setdefault(fix.place.file, []).append(fix)
     return files
 
 
-def _show(plan: Plan, sources: dict[str, Source], out: TextIO) -> int:
+def _show(plan: FixPlan, sources: dict[str, SourceDocument], out: TextIO) -> int:
     for file, fixes in _by_file(plan).items():
         changes = {fix.span: fix.written for fix in fixes}
         name = file.removeprefix("./").lstrip("/").replace("\\", "/")
-        show_diff(unified(name, sources[file].decoded.text, changes), out)
+        show_diff(diff_lines(name, sources[file].decoded.text, changes), out)
     if plan.fixes:
         say(f"{counted(len(plan.fixes), 'link')} would change; add --write to change the files")
     return 0
@@ -332,7 +332,7 @@ def show_diff(lines: Iterable[str], out: TextIO) -> None:
     out.writelines(f"{shown(line.rstrip(), LONGEST)}\n" if safe else line for line in lines)
 
 
-def _write(plan: Plan, sources: dict[str, Source]) -> int:
+def _write(plan: FixPlan, sources: dict[str, SourceDocument]) -> int:
     code = 0
     for file, fixes in _by_file(plan).items():
         trouble = write(sources[file], fixes)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spaniel.cli.options import Groups, Parser, Row
     from spaniel.registry.database import Registry, Selection
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
 SOME_FAILED = 1
 COLUMNS = ("url", "categories", "content-length", "content-sha256", "content-type")
@@ -213,7 +213,7 @@ def run_dump(args: argparse.Namespace) -> int:
     return _list(args, WRITERS[args.format], deprecated=args.deprecated)
 
 
-def _list(args: argparse.Namespace, write: Callable[[Iterator[Record]], None], *, deprecated: bool) -> int:
+def _list(args: argparse.Namespace, write: Callable[[Iterator[LinkRecord]], None], *, deprecated: bool) -> int:
     registry = opened(args)
     report_ignored_files(registry)
     failed = Failures(several=True)
@@ -221,13 +221,13 @@ def _list(args: argparse.Namespace, write: Callable[[Iterator[Record]], None], *
     return failed.exit_code
 
 
-def _as_text(records: Iterator[Record]) -> None:
+def _as_text(records: Iterator[LinkRecord]) -> None:
     write = sys.stdout.write
     for record in records:
         write(f"{shown(record.url, LONGEST)}{_details(record) if len(record.keys) > 1 else ''}\n")
 
 
-def _details(record: Record) -> str:
+def _details(record: LinkRecord) -> str:
     details = [*record.categories]
     if record.content_length is not None:
         details.append(f"{record.content_length:,} bytes")
@@ -236,26 +236,26 @@ def _details(record: Record) -> str:
     return f"  ({shown(', '.join(details))})" if details else ""
 
 
-def _as_urls(records: Iterator[Record]) -> None:
+def _as_urls(records: Iterator[LinkRecord]) -> None:
     write = sys.stdout.write
     for record in records:
         write(f"{record.url}\n")
 
 
-def _as_json_lines(records: Iterator[Record]) -> None:
+def _as_json_lines(records: Iterator[LinkRecord]) -> None:
     """With file and line."""
 
     for record in records:
         print_json(record.as_dict())
 
 
-def _as_portable_json_lines(records: Iterator[Record]) -> None:
+def _as_portable_json_lines(records: Iterator[LinkRecord]) -> None:
 
     for record in records:
         print_json({key: value for key, value in record.as_dict().items() if key not in ("file", "line", "_path")})
 
 
-def _as_csv(records: Iterator[Record]) -> None:
+def _as_csv(records: Iterator[LinkRecord]) -> None:
     from spaniel.registry.links import in_a_cell
 
     rows = (record.as_dict() | {"categories": in_a_cell(record.categories)} for record in records)

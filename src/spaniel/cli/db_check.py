@@ -24,7 +24,7 @@ from spaniel.cli.output import print_json, written_time
 from spaniel.errors import SpanielError, shown
 from spaniel.health import registry_links
 from spaniel.health.registry_links import Wanted, wanted
-from spaniel.health.rewriting import Unfixed, successor
+from spaniel.health.rewriting import Unfixed, replacement_for
 from spaniel.health.summary import UNVERIFIED_CODE
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD, Verdict
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from spaniel.app.groups import HealthSettings
     from spaniel.health.history import History, Observed
     from spaniel.health.links import Checked, Link
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
     Last = Callable[[str], Observed | None]
     from typing import TextIO
 
-    from spaniel.health.rewriting import Wishes
+    from spaniel.health.rewriting import FixOptions
     from spaniel.registry import Editor, Registry
 
 
@@ -87,7 +87,7 @@ def _links(
     return wanted(registry_links.links(records, priorities, args.scheme or ""), selected, _last(history), priorities)
 
 
-def _selected(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
+def _selected(records: Iterable[LinkRecord], args: argparse.Namespace, unread: Failures) -> Iterator[LinkRecord]:
     """The records; an error if the selection matches nothing, so that a misspelt host is noticed."""
     count = 0
     for record in records:
@@ -126,7 +126,7 @@ class _NotWrittenError(Exception):
     """Ends an edit without writing it."""
 
 
-def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, out: TextIO, *, write: bool) -> int:
+def fix_records(registry: Registry, results: Iterable[Checked], wishes: FixOptions, out: TextIO, *, write: bool) -> int:
     """Move the records of links that moved, with all their fields; returns how many stay."""
     unfixed: list[Unfixed] = []
     moved = 0
@@ -144,9 +144,9 @@ def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, 
     return len(unfixed)
 
 
-def _move_record(editor: Editor, checked: Checked, wishes: Wishes, unfixed: list[Unfixed]) -> bool:
+def _move_record(editor: Editor, checked: Checked, wishes: FixOptions, unfixed: list[Unfixed]) -> bool:
     """Whether the record of a link moves."""
-    new = successor(checked, wishes)
+    new = replacement_for(checked, wishes)
     if new is None or not checked.link.places:
         return False
     place, url = checked.link.places[0], checked.link.url
