@@ -58,7 +58,7 @@ async def test_an_error_names_its_url(tmp_path: Path) -> None:
     async with Site({}) as site, spaniel_for(site, cache=tmp_path) as client:
         with pytest.raises(SpanielError) as caught:
             await client.fetch(site.url("/gone"))
-    assert str(caught.value) == f"http_4xx: The server answered 404 Status ({site.url('/gone')})"
+    assert str(caught.value) == f"http_4xx: The server returned 404 Status ({site.url('/gone')})"
     assert caught.value.url == site.url("/gone")
 
 

@@ -140,4 +140,4 @@ async def test_a_price_for_programs_is_named(status: int, price: str | None, sai
     assert (str(error.code), error.retryable) == ("http_4xx", False)
     assert ("crawler-price: USD" in error.message, "crawler_price" in error.details) == (said, said)
     assert error.message.isprintable()
-    assert ("requires programs to pay" in error.model_hint) is said
+    assert ("requires payment" in error.model_hint) is said

@@ -258,7 +258,7 @@ async def test_switched_off_tools_name_their_setting(name: str) -> None:
     envelope = json.loads(caught.value.message)
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
     assert "settings file" in caught.value.error.hint
-    assert "switched off" in envelope["hint"]
+    assert "is disabled" in envelope["hint"]
     with pytest.raises(ToolError, match="unknown tool; available: none"):
         await registry.execute("web_search", {}, ToolCtx())
 
