@@ -7,8 +7,9 @@ import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spaniel.pipeline.request import RENDERING, SCHEMA
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+
+from spaniel.pipeline.request import RENDERING, SCHEMA
 from spaniel.verdicts import MEANINGS, Verdict
 
 if TYPE_CHECKING:

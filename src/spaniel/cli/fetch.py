@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spaniel.cli.inputs import InputUrl
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.trace import Trace
+    from spaniel.pipeline.request import Trace
 
 SOME_FAILED = 1
 DECLINED = 5  # the exit code for a page that the server did not return
@@ -177,9 +177,8 @@ class FetchRun:
         return SOME_FAILED if self._several else self._codes[0]
 
     async def _fetch(self, item: InputUrl) -> FetchedUrl:
-        from spaniel.app.fetch_options import displayed
-        from spaniel.pipeline.request import Request
-        from spaniel.pipeline.trace import Trace
+        from spaniel.app.client import displayed
+        from spaniel.pipeline.request import Request, Trace
 
         args, trace, url = self._args, Trace(), self._url(item)
         request = Request(
