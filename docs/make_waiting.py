@@ -114,7 +114,7 @@ def batch() -> list[Row]:
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
         setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
         setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
-        fixed("hosts.hosts", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
+        fixed("hosts.limits", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
         fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
         limit("pause", f"the pause of a host that gave no answer {HostLimits().failures} times in a row", "it is tried once more, then given up"),
         fixed("hosts.scheduler", "LONGEST_TURN", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),

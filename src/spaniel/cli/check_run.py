@@ -6,7 +6,7 @@ import sys
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.checking import NOT_KEPT, Extras, Overrides, address_of, health_settings, prepare, spool_for
+from spaniel.app.checking import CheckOptions, Extras, address_of, health_settings, prepare, store_for
 from spaniel.cli.check_fix import report_takes_output
 from spaniel.cli.long_run import Display, LongRun, collect_rarely, in_words, reading, run_async, say
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
@@ -14,6 +14,7 @@ from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.store import NOT_KEPT
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import CONTRADICTED, Verdict
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from spaniel.health.links import Checked, Link
     from spaniel.health.reports import Report
     from spaniel.health.run import Run
-    from spaniel.health.spool import Spool
+    from spaniel.health.store import LinkStore
 
     Add = Callable[[Checked], None]
 
@@ -57,7 +58,7 @@ def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings
     if args.delay is not None and not CHECK_DELAY_MS.allows(args.delay * 1000):
         low, high = CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000
         raise SpanielError(Code.BAD_ARGS, field="--delay", reason=f"must be {low} to {high} seconds")
-    given = Overrides(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
+    given = CheckOptions(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
     return given.over(health_settings(settings))
 
 
@@ -69,18 +70,19 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
     baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
     own = own_settings(args, settings)
-    spool = spool_for(aliases)
+    history = None if args.dry_run else job.history
+    store = store_for(history, _scope(args, job), aliases, resume=args.resume)
     try:
         with reading(quiet=args.quiet) as told:
-            spool.take(_counted(job.links, told))
+            store.take(_counted(job.links, told))
         if args.dry_run:
-            return dry_run(spool, own, as_json=args.format in ("json", "jsonl"))
+            return dry_run(store, own, as_json=args.format in ("json", "jsonl"))
         telling = Telling(args, baseline, job)
-        code = _run(args, settings, own, spool, job, telling)
+        code = _run(args, settings, own, store, job, telling)
         if job.then is not None and not code:
             code = job.then(telling.repairable)  # a repair changes nothing of what was seen
     finally:
-        spool.close()
+        store.close()
         if job.history is not None:
             job.history.close()
     return code or telling.summary.exit_code(fail_on)
@@ -113,21 +115,20 @@ def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> It
 
 
 def _run(
-    args: argparse.Namespace, settings: Settings, own: HealthSettings, spool: Spool, job: Job, telling: Telling
+    args: argparse.Namespace, settings: Settings, own: HealthSettings, store: LinkStore, job: Job, telling: Telling
 ) -> int:
     """0, or the exit code of the signal that stopped it."""
     from spaniel.app.engine import Engine
 
     collect_rarely()
-    extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
+    extras = Extras(args.total_time, args.soft_404)
     long_run = LongRun("links", quiet=args.quiet)
 
     async def go() -> int:
         async with Engine(settings) as engine:
-            prepared = prepare(engine, spool, own, job.history, extras)
-            for remark in () if args.quiet else prepared.remarks:
+            run, total = prepare(engine, store, own, extras), store.total + store.known_count
+            for remark in () if args.quiet else store.remarks:
                 say(remark)
-            run, total = prepared.run, spool.total + spool.told_before
             display = Display(lambda: [_progress(run, total)], quiet=args.quiet, share=lambda: run.done / max(1, total))
             try:
                 with long_run.watched(run.stop, lambda: run.under_way, display), telling.report(display, run) as add:
@@ -141,8 +142,8 @@ def _run(
                     long_run.say(f"stopped: {run.done:,} of {total:,} links checked")
                     if job.history is not None:
                         long_run.say_how_to_resume()
-            if prepared.journal.trouble:
-                say(f"{NOT_KEPT}: {prepared.journal.trouble}")
+            if store.trouble:
+                say(f"{NOT_KEPT}: {store.trouble}")
             if job.history is not None and job.history.damage:
                 say(f"the history was lost: {job.history.damage}")
             return long_run.exit_code
@@ -251,18 +252,18 @@ class Telling:
 MOST_HOSTS = 1000  # that are listed
 
 
-def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
+def dry_run(store: LinkStore, own: HealthSettings, *, as_json: bool = False) -> int:
     if as_json:
-        return _as_json(spool, own)
+        return _as_json(store, own)
     hosts, longest = 0, 0
-    for host, links, _ in spool.hosts():
+    for host, links in store.hosts():
         hosts, longest = hosts + 1, max(longest, links)
         if hosts <= MOST_HOSTS:
             print(f"{links:>9,}  {shown(host) or '(no host: not a web address)'}")
     if hosts > MOST_HOSTS:
         print(f"{'':9}  and {hosts - MOST_HOSTS:,} more hosts")
-    skipped = sum(1 for _ in spool.told())
-    told = f"{_many(spool.total, 'link')} at {_many(hosts, 'host')} would be requested"
+    skipped = store.known_count
+    told = f"{_many(store.total, 'link')} at {_many(hosts, 'host')} would be requested"
     print(told + (f"; {skipped:,} would be skipped" if skipped else ""))
     seconds = max(longest - 1, 0) * own.delay_ms / 1000
     pauses = f"{own.delay_ms / 1000:g} s between two requests to one host"
@@ -270,19 +271,19 @@ def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
     return 0
 
 
-def _as_json(spool: Spool, own: HealthSettings) -> int:
+def _as_json(store: LinkStore, own: HealthSettings) -> int:
     """One object, written as hosts come: there may be very many."""
     import json
     import sys
 
     hosts, longest = 0, 0
     sys.stdout.write('{"hosts": [')
-    for host, links, _ in spool.hosts():
+    for host, links in store.hosts():
         hosts, longest = hosts + 1, max(longest, links)
         sys.stdout.write((",\n" if hosts > 1 else "\n") + json.dumps({"host": host or None, "links": links}))
     rest = {
-        "links": spool.total,
-        "skipped": sum(1 for _ in spool.told()),
+        "links": store.total,
+        "skipped": store.known_count,
         "seconds_at_least": max(longest - 1, 0) * own.delay_ms / 1000,
     }
     sys.stdout.write(f"], {json.dumps(rest)[1:]}\n")

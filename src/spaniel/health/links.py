@@ -115,8 +115,6 @@ def by_fragment(checked: Checked) -> Iterator[Checked]:
 
 _HALF = re.compile(r"\\udc([89a-f][0-9a-f])")
 _encode = msgspec.json.Encoder().encode
-unpack_link = msgspec.json.Decoder(Link).decode
-unpack_checked = msgspec.json.Decoder(Checked).decode
 unpack_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
 
 

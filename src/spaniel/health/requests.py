@@ -18,6 +18,7 @@ from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.hops import LinkHops, Ways, follow
 from spaniel.health.page_patterns import LOGIN, PageText, looks_missing, sibling_of, signs
 from spaniel.health.pages import GLANCED, NOTHING_OF_IT, Body, Seen, look_at, look_at_head, needs_of, tells_something
+from spaniel.hosts import GIVEN_UP
 from spaniel.hosts.retry_after import seconds_until
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
@@ -95,7 +96,7 @@ def failed(errand: Errand, hops: LinkHops | None, method: str, error: SpanielErr
         error=error.message,
         cause=cause,
         certificate_ends=hops.certificate_ends if hops is not None else None,
-        retry_after=float(str(error.details["retry_after"])) if waits else None,
+        retry_after=float(str(error.details["retry_after"])) if waits and cause != GIVEN_UP else None,
     )
 
 
@@ -168,7 +169,7 @@ class HeadTrust:
 
 __all__ = ["Asker", "Hints", "Observation", "Ways"]
 
-GIVEN_UP = frozenset(  # whatever the method: nothing was, or may be, asked
+FINAL = frozenset(  # with any method: nothing was, or may be, requested
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.DNS_FAILED, Code.ROBOTS_DISALLOWED,
      Code.ROBOTS_UNAVAILABLE, Code.HTTP_4XX, Code.HTTP_5XX}
 )  # fmt: skip
@@ -264,7 +265,7 @@ class Asker:
             page = await follow(hops, self._door, self._door.http.head, self._ways, self._redirects(errand))
         except SpanielError as error:
             errand.head = False
-            given_up = error.code in GIVEN_UP and not hops.chain
+            given_up = error.code in FINAL and not hops.chain
             return failed(errand, hops, "HEAD", error) if given_up else None
         if asked_to_wait(page, self._clock) is not None:
             return answered(errand, hops, "HEAD", page, Seen())
