@@ -95,7 +95,7 @@ def parts() -> Iterator[Place]:
     from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
-    from spaniel.health.hops import Ways
+    from spaniel.health.hops import LinkOptions
     from spaniel.health.run import RunOptions
     from spaniel.hosts import Politeness
     from spaniel.hosts.limits import HostLimits
@@ -141,8 +141,8 @@ def parts() -> Iterator[Place]:
     yield "ToolCtx", (ToolCtx().max_output_bytes, ToolCtx().available_capacity_bytes), (default("OUTPUT_BYTES"),) * 2
     yield "RunOptions", RunOptions().content_seconds, default("CHECK_CONTENT_SECONDS")
     yield (
-        "Ways",
-        (Ways().seconds, Ways().content_seconds),
+        "LinkOptions",
+        (LinkOptions().seconds, LinkOptions().content_seconds),
         tuple(map(default, ("CHECK_TIMEOUT_SECONDS", "CHECK_CONTENT_SECONDS"))),
     )
     yield "Rule", tuple(HostRule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))

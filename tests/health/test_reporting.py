@@ -10,8 +10,8 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health.hops import LinkHops
 from spaniel.health.links import Link
-from spaniel.health.pages import Seen
-from spaniel.health.requests import Errand, answered, asked_to_wait, failed
+from spaniel.health.pages import PageFacts
+from spaniel.health.requests import LinkCheck, answered, asked_to_wait, failed
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.testing import FakeClock
@@ -27,12 +27,12 @@ def page(status: int = 200, **headers: str) -> Page:
     return Page(parse(URL), status, "", fields, b"", "127.0.0.1", None)
 
 
-def errand(attempts: int = 2, clock: FakeClock | None = None) -> Errand:
-    return Errand(Link(URL), clock or FakeClock(START), attempts)
+def check(attempts: int = 2, clock: FakeClock | None = None) -> LinkCheck:
+    return LinkCheck(Link(URL), clock or FakeClock(START), attempts)
 
 
 def refused(error: SpanielError, hops: LinkHops | None = None, method: str = "GET") -> Observation:
-    return failed(errand(), hops, method, error)
+    return failed(check(), hops, method, error)
 
 
 @pytest.mark.req("FG-22")
@@ -61,9 +61,9 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
     hops.arrived(page(302)._replace(certificate_ends=2000.0))
     hops.move(302, hops.resolve(page(302, location="/2#there")))
     hops.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
-    asked = errand(3, clock)
+    asked = check(3, clock)
     clock.advance(1.23456)
-    seen = Seen(
+    seen = PageFacts(
         text="text",
         page_type="login",
         is_parked=True,
@@ -99,8 +99,8 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
 async def test_a_type_is_told_as_far_as_it_may_be_one() -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     for value, told in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
-        assert answered(errand(), hops, "GET", page(content_type=value), Seen()).content_type == told
-    assert answered(errand(), hops, "GET", page(), Seen()).content_type == ""
+        assert answered(check(), hops, "GET", page(content_type=value), PageFacts()).content_type == told
+    assert answered(check(), hops, "GET", page(), PageFacts()).content_type == ""
 
 
 async def test_nothing_is_said_to_have_been_asked_before_it_was() -> None:

@@ -14,11 +14,11 @@ from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.health.history import History, Reach
-from spaniel.health.hops import Ways
+from spaniel.health.hops import LinkOptions
 from spaniel.health.judging import judge
 from spaniel.health.links import Link
 from spaniel.health.registry_links import asked_as
-from spaniel.health.requests import NO_HINTS, Asker, Hints
+from spaniel.health.requests import NO_HINTS, Hints, LinkClient
 from spaniel.health.run import CheckResult, Run, RunOptions, limits_of_checks, not_requested
 from spaniel.health.store import LinkStore, open_store
 from spaniel.hosts import GIVEN_UP, Hosts
@@ -110,26 +110,26 @@ def prepare(engine: Engine, store: LinkStore, own: HealthSettings, extras: Extra
     rules = HostRules(HostRule(own.per_host, own.delay_ms / 1000))
     hosts = door.hosts.for_run(rules, limits_of_checks(float(own.host_wait_seconds)))
     door = door._replace(guard=engine.guard.with_any_port(), hosts=hosts)
-    asker = Asker(door, engine.services.clock, _ways(engine, own, extras), engine.services.readers)
+    client = LinkClient(door, engine.services.clock, _options(engine, own, extras), engine.services.readers)
     options = RunOptions(
         at_once=own.jobs,
         link_seconds=4.0 * own.timeout_seconds + 60.0,  # HEAD, GET and one more; a last resort
         content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
         total_seconds=extras.total_seconds,
     )
-    return Run(store, _Checker(asker, hosts), hosts, engine.clock, options)
+    return Run(store, _Checker(client, hosts), hosts, engine.clock, options)
 
 
-def _ways(engine: Engine, own: HealthSettings, extras: Extras) -> Ways:
-    settings, usual = engine.settings, Ways()
+def _options(engine: Engine, own: HealthSettings, extras: Extras) -> LinkOptions:
+    settings, usual = engine.settings, LinkOptions()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
-        options=RequestOptions(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
+        request=RequestOptions(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
         max_redirects=redirects,
         seconds=float(own.timeout_seconds),
         head_seconds=min(usual.head_seconds, float(own.timeout_seconds)),
         content_seconds=float(own.content_seconds),
-        heed_robots=own.robots,
+        respect_robots=own.robots,
         soft_404=extras.soft_404,
     )
 
@@ -137,12 +137,12 @@ def _ways(engine: Engine, own: HealthSettings, extras: Extras) -> Ways:
 class _Checker:
     """Sends requests and decides verdicts."""
 
-    def __init__(self, asker: Asker, hosts: Hosts) -> None:
-        self._asker, self._hosts = asker, hosts
+    def __init__(self, client: LinkClient, hosts: Hosts) -> None:
+        self._client, self._hosts = client, hosts
 
     async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
         hints = Hints(past.head_differs, attempts) if past.head_differs or attempts else NO_HINTS
-        seen = await self._asker.ask(link, hints)
+        seen = await self._client.check(link, hints)
         if seen.cause == GIVEN_UP and (error := self._hosts.given_up(parse(seen.evidence.final_url).host)) is not None:
             return CheckResult(not_requested(link, error), None)
         return CheckResult(judge(seen, link, past), _reach(seen, link.url), seen.retry_after, seen.head_differs)

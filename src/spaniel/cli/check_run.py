@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import aclosing, contextmanager
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.checking import CheckOptions, Extras, address_of, health_settings, prepare, store_for
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 STREAMED = ("jsonl", "github")  # formats that tell each result at once
 COUNTED = 5000  # links after which it is said how many were read
+BLOCK = 1 << 16  # characters of a report that are written at once
+FLUSH_SECONDS = 0.05  # after which a result is written, in formats that show each at once
 SHOWN_PAST = 30  # observations of a link that a report shows
 
 
@@ -178,22 +182,35 @@ class Telling:
 
         began = time.monotonic()
         with self._out() as out:
-            report = FORMATS[self._args.format](out, self._context(out))
+            buffered = StringIO()
+            report = FORMATS[self._args.format](buffered, self._context(out))
             is_streamed = self._args.format in STREAMED
+            is_due = False
+
+            def write() -> None:
+                nonlocal is_due
+                is_due = False
+                if text := buffered.getvalue():
+                    display.clear()
+                    out.write(text)
+                    out.flush()
+                    buffered.seek(0)
+                    buffered.truncate()
 
             def add(checked: Checked) -> None:
-                if is_streamed:
-                    display.clear()
+                nonlocal is_due
                 self._take(checked, report)
-                if is_streamed and not run.has_more:
-                    out.flush()
+                if buffered.tell() > BLOCK:
+                    write()
+                elif is_streamed and not is_due:  # one write for each result would cost more than its check
+                    is_due = True
+                    asyncio.get_running_loop().call_later(FLUSH_SECONDS, write)
 
             yield add
             self.summary.fixed = len(self._baseline.fixed)
             self.summary.seconds = time.monotonic() - began
-            display.clear()
             report.close(self.summary)
-            out.flush()
+            write()
         if self._args.write_baseline:
             self._write_baseline(is_whole=run.is_whole)
 

@@ -104,6 +104,7 @@ class Run:
         self._counts, self._reach = store.reached_before()  # of hosts that are done, and of those that have links left
         self._out: deque[Checked] = deque()
         self._pending: list[LinkResult] = []  # to be written and then reported
+        self._written: asyncio.Future[None] | None = None  # of all that is pending
         self._held: list[LinkResult] = []  # bad ones of a run that is not recorded
         self._news = asyncio.Event()
         self._due: dict[Lease[LinkTask], float] = {}  # when links that are under way have taken far too long
@@ -255,6 +256,9 @@ class Run:
         else:
             at = self._clock.now().timestamp() if self._store.is_recording else 0.0
             self._finish(lease, checked, LinkResult(task, checked, reach, at, head_differs))
+        if self._written is not None:  # so that after a kill, one link of a host at most is requested again
+            lease.finish()
+            await asyncio.shield(self._written)
 
     async def _attempt(self, lease: Lease[LinkTask]) -> CheckResult:
         task, options = lease.item, self._options
@@ -300,7 +304,8 @@ class Run:
         if not lease.left and (reach := self._reach.pop(lease.host, None)) is not None:
             self._counts = self._counts.with_one(reach)
         if result is not None and self._store.is_recording:
-            if not self._pending:
+            if self._written is None:
+                self._written = self._loop.create_future()
                 self._loop.call_soon(self._write)
             self._pending.append(result)
         else:
@@ -312,9 +317,12 @@ class Run:
         """Write the results of this turn of the event loop, and then report them."""
         if self._pending:
             results, self._pending = self._pending, []
+            written, self._written = self._written, None
             self._store.commit(results)
             for result in results:
                 self._report(result.checked, None)
+            if written is not None and not written.done():
+                written.set_result(None)
 
     def _report(self, checked: Checked, held: LinkResult | None) -> None:
         """`held`: to be kept if it is bad."""

@@ -393,9 +393,14 @@ def _left(history: History, path: str, scope: str) -> str | None:
         is_settling = history.is_settling(name)
         if is_settling or history.now() - int(name.rpartition("-")[2]) / 1e6 > ABANDONED_AFTER:
             _tidy(history, run, is_settling=is_settling)
-        if name.startswith(_prefix(scope)) and os.path.isdir(run) and not is_settling:
+        if name.startswith(_prefix(scope)) and not is_settling and _is_planned(run):
             found = run
     return found
+
+
+def _is_planned(path: str) -> bool:
+    """A run that was killed before that has no results."""
+    return os.path.exists(os.path.join(path, "shard-0000.sqlite3")) and Shard.is_planned(path, 0)
 
 
 def _tidy(history: History, path: str, *, is_settling: bool) -> None:

@@ -159,6 +159,18 @@ class Shard:
         shard._begin_reading()
         return shard
 
+    @classmethod
+    def is_planned(cls, folder: str, number: int) -> bool:
+        """Whether its plan was finished; also where it is damaged, which opening it reports."""
+        shard = cls(folder, number)
+        try:
+            with shard._database.snapshot() as reading:
+                return bool(reading.execute("SELECT COUNT(*) FROM counts").fetchone()[0])
+        except sqlite3.Error:
+            return True
+        finally:
+            shard.close()
+
     def _begin_reading(self) -> None:
         with _readable(self):
             self._reading = self._open.enter_context(self._database.snapshot())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import quoteattr
 
 from spaniel.errors import shown
 from spaniel.health.links import word_of
@@ -90,6 +89,8 @@ def _counts(cases: Iterable[Case]) -> str:
 
 
 def _attribute(text: str) -> str:
+    from xml.sax.saxutils import quoteattr  # loads an HTTP client
+
     return quoteattr(shown(text, LONGEST))  # no character is left that XML does not allow
 
 
