@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, History, Reach, facts_of, fold
+from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, History, HostReach, facts_of, fold
 from spaniel.health.links import Checked, Link
 from spaniel.health.store import LinkResult, LinkStore, LinkTask, open_store
 from spaniel.registry.database import create, open_registry
@@ -26,7 +26,7 @@ def result(verdict: Verdict, at: float, url: str = URL, **facts: object) -> Link
     status = {Verdict.OK: 200, Verdict.FAILING: 404, Verdict.DEAD: 410, Verdict.UNKNOWN: 500}.get(verdict, 200)
     evidence = facts.pop("evidence", Evidence("GET", status, final_url=url))
     checked = Checked(Link(url), verdict, evidence=evidence, **facts)  # type: ignore[arg-type]
-    return LinkResult(LinkTask(0, url, checked.link), checked, Reach.ANSWER, at)
+    return LinkResult(LinkTask(0, url, checked.link), checked, HostReach.ANSWER, at)
 
 
 def begin(history: History, *urls: str, scope: str = "test") -> LinkStore:
@@ -150,7 +150,7 @@ def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: Histo
 
 def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history: History, wall: Wall) -> None:
     silent = [
-        result(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(reach=Reach.NO_LOOKUP_ANSWER)
+        result(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(reach=HostReach.NO_LOOKUP_ANSWER)
         for n in range(3)
     ]
     results = [*silent, result(Verdict.OK, wall.now, "http://fine.example/")]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.clock import SystemClock
-from spaniel.health.history import History, Reach
+from spaniel.health.history import History, HostReach
 from spaniel.health.links import Checked, Link
 from spaniel.health.run import CheckResult, Run, RunOptions, limits_of_checks
 from spaniel.health.store import open_store
@@ -36,7 +36,7 @@ class Instant:
         os.write(self._log, f"{link.url}\n".encode())
         await asyncio.sleep(0)
         verdict = Verdict.FAILING if link.url.endswith("7") else Verdict.OK
-        return CheckResult(Checked(link, verdict, evidence=Evidence("GET", 200, attempts=1)), Reach.ANSWER)
+        return CheckResult(Checked(link, verdict, evidence=Evidence("GET", 200, attempts=1)), HostReach.ANSWER)
 
 
 async def check_all(folder: Path, part: int) -> None:

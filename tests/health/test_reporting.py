@@ -10,7 +10,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health.hops import LinkHops
 from spaniel.health.links import Link
-from spaniel.health.pages import PageFacts
+from spaniel.health.pages import CheckedPage
 from spaniel.health.requests import LinkCheck, answered, asked_to_wait, failed
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
@@ -63,7 +63,7 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
     hops.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
     asked = check(3, clock)
     clock.advance(1.23456)
-    seen = PageFacts(
+    seen = CheckedPage(
         text="text",
         page_type="login",
         is_parked=True,
@@ -99,8 +99,8 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
 async def test_a_type_is_told_as_far_as_it_may_be_one() -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     for value, told in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
-        assert answered(check(), hops, "GET", page(content_type=value), PageFacts()).content_type == told
-    assert answered(check(), hops, "GET", page(), PageFacts()).content_type == ""
+        assert answered(check(), hops, "GET", page(content_type=value), CheckedPage()).content_type == told
+    assert answered(check(), hops, "GET", page(), CheckedPage()).content_type == ""
 
 
 async def test_nothing_is_said_to_have_been_asked_before_it_was() -> None:

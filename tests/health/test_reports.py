@@ -13,7 +13,7 @@ from sarif_pydantic import Sarif
 
 from spaniel.errors import SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
-from spaniel.health.links import Checked, Finding, Link, Place, Remark
+from spaniel.health.links import Checked, Link, LinkFinding, Place, Remark
 from spaniel.health.reports import FORMATS, ReportContext
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import Change, Evidence, Hop, Move, Verdict
@@ -59,7 +59,7 @@ RESULTS = [
     Checked(
         link("https://soft.example/"),
         Verdict.OK,
-        findings=(Finding(Remark.SOFT_404, "looks like the page for nothing"),),
+        findings=(LinkFinding(Remark.SOFT_404, "looks like the page for nothing"),),
     ),
     Checked(link(HOSTILE, Place(HOSTILE_FILE, 1, 1)), Verdict.DEAD, HOSTILE),
 ]
@@ -110,7 +110,7 @@ def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
 
 
 def test_nothing_is_told_twice() -> None:
-    missing = Finding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
+    missing = LinkFinding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
     anchor = Checked(link("a.md", Place("a.md", 1, 1)), Verdict.FAILING, missing.text, findings=(missing,))
     moved = RESULTS[1]._replace(reason="It redirects permanently.")
     text = told("table", [anchor, moved])
@@ -301,7 +301,7 @@ def test_every_finding_and_verdict_passes_through_every_format(name: str, verdic
             Checked(
                 link(f"https://{remark.value}.example/", Place("a.md", 1, 1)),
                 verdict,
-                findings=(Finding(remark, "why"),),
+                findings=(LinkFinding(remark, "why"),),
             )
             for remark in Remark
         ]

@@ -13,7 +13,7 @@ import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
-from spaniel.health.history import History, Reach
+from spaniel.health.history import History, HostReach
 from spaniel.health.links import Checked, Link, Place
 from spaniel.health.run import CheckResult, Run, RunOptions, limits_of_checks
 from spaniel.health.store import LinkStore, open_store
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 def ok(link: Link) -> CheckResult:
-    return CheckResult(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), Reach.ANSWER)
+    return CheckResult(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), HostReach.ANSWER)
 
 
-def failing(link: Link, reach: Reach = Reach.ANSWER) -> CheckResult:
+def failing(link: Link, reach: HostReach = HostReach.ANSWER) -> CheckResult:
     return CheckResult(Checked(link, Verdict.FAILING, "gone", evidence=Evidence("GET", 404, attempts=1)), reach)
 
 
 def busy(link: Link, seconds: float) -> CheckResult:
     told = Checked(link, Verdict.RATE_LIMITED, "the host asked for time", evidence=Evidence("GET", 429, attempts=1))
-    return CheckResult(told, Reach.ANSWER, retry_after=seconds)
+    return CheckResult(told, HostReach.ANSWER, retry_after=seconds)
 
 
 def host_of(url: str) -> str:
@@ -239,7 +239,7 @@ async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: i
     def answer(link: Link, _: int) -> CheckResult:
         number = int(host_of(link.url).split(".")[0])
         if number < silent:
-            return failing(link, Reach.NO_LOOKUP_ANSWER)
+            return failing(link, HostReach.NO_LOOKUP_ANSWER)
         looked = failing(link)
         return looked._replace(checked=looked.checked._replace(verdict=Verdict.DEAD)) if number == 9 else ok(link)
 

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
-from spaniel.health.history import Reach
+from spaniel.health.history import HostReach
 from spaniel.health.links import Checked, Link
 from spaniel.health.run import CheckResult, RunOptions
 from spaniel.testing import FakeClock
@@ -29,7 +29,7 @@ from tests.health.test_run import (
 
 
 def timeout(link: Link) -> CheckResult:
-    return CheckResult(Checked(link, Verdict.UNKNOWN, "no answer", Code.TIMEOUT), Reach.LOOKUP_ANSWER)
+    return CheckResult(Checked(link, Verdict.UNKNOWN, "no answer", Code.TIMEOUT), HostReach.LOOKUP_ANSWER)
 
 
 def numbered(count: int, host: str = "a.example") -> list[Link]:
@@ -101,8 +101,8 @@ async def test_a_host_that_is_silent_now_and_then_is_not_given_up() -> None:
 @pytest.mark.parametrize(
     "looked",
     [
-        lambda link: timeout(link)._replace(reach=Reach.ANSWER),
-        lambda link: CheckResult(Checked(link, Verdict.UNKNOWN, "no", Code.NETWORK), Reach.LOOKUP_ANSWER),
+        lambda link: timeout(link)._replace(reach=HostReach.ANSWER),
+        lambda link: CheckResult(Checked(link, Verdict.UNKNOWN, "no", Code.NETWORK), HostReach.LOOKUP_ANSWER),
     ],
     ids=["it answered, and never ended", "it refused"],
 )

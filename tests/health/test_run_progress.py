@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import History, HostCounts, Reach
+from spaniel.health.history import History, HostCounts, HostReach
 from spaniel.health.links import Checked, Link
 from spaniel.health.run import CUT_OFF, CheckResult, Run, RunOptions
 from spaniel.health.store import LinkResult
@@ -132,8 +132,10 @@ async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("LH-01")
-@pytest.mark.parametrize(("reach", "network"), [(Reach.ANSWER, True), (Reach.NO_LOOKUP_ANSWER, False)])
-async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(reach: Reach, network: bool) -> None:
+@pytest.mark.parametrize(("reach", "network"), [(HostReach.ANSWER, True), (HostReach.NO_LOOKUP_ANSWER, False)])
+async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(
+    reach: HostReach, network: bool
+) -> None:
     """A run that is stopped tells bad news too: hosts that have links left count as much as those that have none."""
     world = World(lambda link, _: failing(link, reach))
     run: Run
@@ -183,17 +185,17 @@ async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: P
 @pytest.mark.parametrize(
     ("reaches", "counts"),
     [
-        ((Reach.ANSWER, Reach.LOOKUP_ANSWER), HostCounts(1, reached=1)),
-        ((Reach.LOOKUP_ANSWER, Reach.ANSWER), HostCounts(1, reached=1)),
-        ((Reach.NO_LOOKUP_ANSWER, Reach.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
-        ((Reach.NO_LOOKUP_ANSWER, None), HostCounts(1, unanswered=1)),
-        ((Reach.SILENT, None), HostCounts(1)),
+        ((HostReach.ANSWER, HostReach.LOOKUP_ANSWER), HostCounts(1, reached=1)),
+        ((HostReach.LOOKUP_ANSWER, HostReach.ANSWER), HostCounts(1, reached=1)),
+        ((HostReach.NO_LOOKUP_ANSWER, HostReach.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
+        ((HostReach.NO_LOOKUP_ANSWER, None), HostCounts(1, unanswered=1)),
+        ((HostReach.SILENT, None), HostCounts(1)),
         ((None, None), HostCounts()),
     ],
 )
 @pytest.mark.parametrize("stops", [False, True])
 async def test_host_counts_once_by_the_best_answer(
-    reaches: tuple[Reach | None, ...], counts: HostCounts, stops: bool
+    reaches: tuple[HostReach | None, ...], counts: HostCounts, stops: bool
 ) -> None:
     run: Run
 
@@ -213,12 +215,12 @@ async def test_what_hosts_said_in_an_earlier_part_of_the_run_counts(tmp_path: Pa
     links = [Link(f"http://{host}/{number}") for host, each in names.items() for number in range(each)]
     history = History(str(tmp_path / "state"))
     store = store_of(links, history)
-    earlier = {"done/0": Reach.ANSWER, "mute/0": Reach.NO_LOOKUP_ANSWER, "begun/0": Reach.ANSWER}
-    for url, reach in (earlier | {"silent/0": Reach.SILENT}).items():
+    earlier = {"done/0": HostReach.ANSWER, "mute/0": HostReach.NO_LOOKUP_ANSWER, "begun/0": HostReach.ANSWER}
+    for url, reach in (earlier | {"silent/0": HostReach.SILENT}).items():
         (task,) = [one for one in store.of_host(url[:-2], 0, 10) if one.url == f"http://{url}"]
         store.commit([LinkResult(task, Checked(task.link, Verdict.OK), reach, 0.0)])
     store.close()
-    run = run_over(store_of(links, history, resume=True), World(lambda link, _: failing(link, Reach.LOOKUP_ANSWER)))
+    run = run_over(store_of(links, history, resume=True), World(lambda link, _: failing(link, HostReach.LOOKUP_ANSWER)))
     await all_of(run)
     assert run._counts == HostCounts(5, reached=2, looked_up=2, unanswered=1)
 

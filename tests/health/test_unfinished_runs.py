@@ -12,7 +12,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.health.history import History
-from spaniel.health.links import Checked, Finding, Link, Place, Remark
+from spaniel.health.links import Checked, Link, LinkFinding, Place, Remark
 from spaniel.health.store import LinkStore, open_store
 from spaniel.verdicts import DAY, Expected, Verdict
 from tests import programs
@@ -149,7 +149,7 @@ def test_a_resumed_run_blames_the_lines_that_ask_for_a_missing_fragment(history:
     link = Link(url, ("nope",), (Place("d.md", 1), Place("d.md", 2, 0, "nope")))
     store = store_of(history, link)
     found = result(Verdict.OK, wall.now, url)
-    missing = Finding(Remark.FRAGMENT_MISSING, "no anchor", "nope")
+    missing = LinkFinding(Remark.FRAGMENT_MISSING, "no anchor", "nope")
     commit(store, found._replace(checked=found.checked._replace(link=link, findings=(missing,))))
     store.close()
     store = store_of(history, link, resume=True)

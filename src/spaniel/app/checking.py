@@ -13,7 +13,7 @@ from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
-from spaniel.health.history import History, Reach
+from spaniel.health.history import History, HostReach
 from spaniel.health.hops import LinkOptions
 from spaniel.health.judging import judge
 from spaniel.health.links import Link
@@ -148,15 +148,15 @@ class _Checker:
         return CheckResult(judge(seen, link, past), _reach(seen, link.url), seen.retry_after, seen.head_differs)
 
 
-def _reach(seen: Observation, url: str) -> Reach | None:
+def _reach(seen: Observation, url: str) -> HostReach | None:
     """How far a request came: without any response, our own network may be down (LH-01)."""
     if seen.evidence.chain or seen.cause in ANSWERED or (seen.evidence.status is not None and not seen.code):
-        return Reach.ANSWER
+        return HostReach.ANSWER
     if seen.code in OURS:
         return None
     if seen.evidence.phase == "dns" and seen.cause != NXDOMAIN:
-        return Reach.NO_LOOKUP_ANSWER
-    return Reach.SILENT if literal_address(parse(url).host) else Reach.LOOKUP_ANSWER
+        return HostReach.NO_LOOKUP_ANSWER
+    return HostReach.SILENT if literal_address(parse(url).host) else HostReach.LOOKUP_ANSWER
 
 
 class CheckOptions(NamedTuple):

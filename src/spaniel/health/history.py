@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text
     # ordinal in its run, URL, host, seconds since 1970, facts, whether HEAD and GET disagreed
-    Result = tuple[int, str, str, float, Facts, bool]
+    PastResult = tuple[int, str, str, float, Facts, bool]
 
 MOST_ROWS_OF_LINK = 100  # of a link: of one that comes and goes, the oldest are forgotten
 KEPT_DAYS = 400
@@ -52,7 +52,7 @@ TOO_MANY = """DELETE FROM health WHERE url = ? AND first_at <
 COLUMNS = "first_at, last_at, checks, verdict, status, code, reason, final_url, chain, text_sha256"
 
 
-class Reach(IntEnum):
+class HostReach(IntEnum):
     """How far a request to a host came: of several, the highest counts."""
 
     NO_LOOKUP_ANSWER = -2  # its name was looked up, and no name server answered
@@ -82,9 +82,9 @@ class HostCounts(NamedTuple):
     def with_one(self, reach: int) -> HostCounts:
         return HostCounts(
             self.requested + 1,
-            self.reached + (reach >= Reach.ANSWER),
-            self.looked_up + (reach == Reach.LOOKUP_ANSWER),
-            self.unanswered + (reach == Reach.NO_LOOKUP_ANSWER),
+            self.reached + (reach >= HostReach.ANSWER),
+            self.looked_up + (reach == HostReach.LOOKUP_ANSWER),
+            self.unanswered + (reach == HostReach.NO_LOOKUP_ANSWER),
         )
 
     @property
@@ -233,7 +233,7 @@ class History:
                 folder.write(".gitignore", b"*\n")
             return folder.folder(RUNS, make=True)
 
-    def settle(self, run: str, read: Callable[[int, int], Sequence[Result]], *, network: bool) -> Iterator[None]:
+    def settle(self, run: str, read: Callable[[int, int], Sequence[PastResult]], *, network: bool) -> Iterator[None]:
         """The results of a run become observations, block by block; it yields after each. `read(after, count)` reads
         them in the order of their ordinals. If this was cut short, it continues where it was, with the network as
         it was said then."""
@@ -284,7 +284,7 @@ class History:
             self._writes.write(lambda tx: tx.execute("DELETE FROM runs WHERE id = ?", (run,)))  # noqa: B023
             self.forget_run(name)
 
-    def _answers(self, run: int, after: int, count: int) -> list[Result]:
+    def _answers(self, run: int, after: int, count: int) -> list[PastResult]:
         columns = "id, asked, host, at, verdict, status, code, reason, final_url, chain, text_sha256"
         wanted = f"SELECT {columns} FROM answers WHERE run = ? AND id > ? ORDER BY id LIMIT ?"  # noqa: S608
         rows = self._rows(wanted, run, after, count)

@@ -55,7 +55,7 @@ class Remark(StrEnum):
     PARKED = "parked", "The page says that its domain is for sale.", "warning", True
 
 
-class Finding(NamedTuple):
+class LinkFinding(NamedTuple):
     remark: Remark
     text: str  # a sentence for people
     fragment: str = ""  # that it is about: it concerns the places that ask for it, and no others
@@ -73,7 +73,7 @@ class Checked(NamedTuple):
     changes: tuple[Change, ...] = ()
     text_sha256: str = ""  # of the extracted text, where the content was read
     text_changed: bool | None = None  # whether that differs from last time; None where nobody knows
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LinkFinding, ...] = ()
     failures: int = 0  # checks that failed in a row, this one included: "failing (n of 3)"
     archived: str = ""  # an archive's copy that is suggested for a dead one
 

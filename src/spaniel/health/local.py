@@ -16,7 +16,7 @@ from spaniel.health.documents import html, kinds, markdown, rst
 from spaniel.health.documents.quoting import from_markdown
 from spaniel.health.files import LARGEST, read
 from spaniel.health.filters import SCHEME, TEXT_DIRECTIVE
-from spaniel.health.links import Checked, Finding, Link, Remark
+from spaniel.health.links import Checked, Link, LinkFinding, Remark
 from spaniel.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
@@ -278,13 +278,15 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
         return Checked(link, Verdict.OK, evidence=ON_DISK)
     if disk.has_anchor(page, target.fragment) is False:
         if page != target.path and _kind(target.path) != "folder":
-            told = Finding(
+            told = LinkFinding(
                 Remark.FRAGMENT_UNKNOWN,
                 f"{_shown(page)} has no anchor '#{target.fragment}'; the generated page may",
                 target.fragment,
             )
             return Checked(link, Verdict.OK, evidence=ON_DISK, findings=(told,))
-        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '#{target.fragment}'", target.fragment)
+        told = LinkFinding(
+            Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '#{target.fragment}'", target.fragment
+        )
         link = link._replace(url=f"{link.url}#{target.fragment}")
         return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
     return Checked(link, Verdict.OK, evidence=ON_DISK)

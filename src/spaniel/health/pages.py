@@ -106,15 +106,15 @@ MOST_REFRESH_SECONDS = 30  # a page that waits longer is one to be read, such as
 AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the spot; others: beside the event loop
 
 
-class PageReader(Protocol):
-    """PageReader long pages where they hold up nobody."""
+class BodyReader(Protocol):
+    """BodyReader long pages where they hold up nobody."""
 
     async def read(
         self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
     ) -> Document: ...
 
 
-class PageFacts(NamedTuple):
+class CheckedPage(NamedTuple):
     """What was seen of a page."""
 
     text: str = ""  # extracted; "" where there is none, or not all of it
@@ -128,7 +128,7 @@ class PageFacts(NamedTuple):
     soft_404: bool | None = None
 
 
-NO_FACTS = PageFacts()
+NO_FACTS = CheckedPage()
 
 
 def may_have_signs(content_type: str | None) -> bool:
@@ -137,16 +137,16 @@ def may_have_signs(content_type: str | None) -> bool:
     return not essence or essence.startswith("text/") or essence in MARKUP
 
 
-def look_at_head(page: Page) -> PageFacts:
+def look_at_head(page: Page) -> CheckedPage:
     """Look at an answer that has no body."""
     if signs().is_challenge(page.headers):
-        return PageFacts(page_type=CHALLENGE)
-    return PageFacts(is_parked=True) if page.ok and signs().is_parking_host(page.url.host) else NO_FACTS
+        return CheckedPage(page_type=CHALLENGE)
+    return CheckedPage(is_parked=True) if page.ok and signs().is_parking_host(page.url.host) else NO_FACTS
 
 
 async def look_at(
-    page: Page, body: Body | None, hops: LinkHops, reads: PageReader | None, fragments: Sequence[str] = ()
-) -> PageFacts:
+    page: Page, body: Body | None, hops: LinkHops, reads: BodyReader | None, fragments: Sequence[str] = ()
+) -> CheckedPage:
     """Look at an answer. `body` is what was taken of it, where more than its beginning was wanted."""
     kept = bytes(body.kept) if body is not None and page.ok else page.body
     is_all = body.is_kept if body is not None and page.ok else True
@@ -155,7 +155,7 @@ async def look_at(
     page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
     is_challenge = not page_type and signs().is_challenge(page.headers)
     parked = page.ok and (signs().is_parking_host(page.url.host) or signs().looks_parked(text))
-    return PageFacts(
+    return CheckedPage(
         text=text,
         title=((document.title or document.metadata.title) or "") if document is not None else "",
         has_scripts=b"<script" in kept.lower(),
@@ -167,7 +167,7 @@ async def look_at(
     )
 
 
-async def _read(page: Page, body: bytes, hops: LinkHops, reads: PageReader | None) -> Document | None:
+async def _read(page: Page, body: bytes, hops: LinkHops, reads: BodyReader | None) -> Document | None:
     """The page's text; None where it has none that can be read."""
     given = body, page.headers.get("content-type"), page.url.href, KINDS
     try:

@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.hops import LinkHops, LinkOptions, follow
 from spaniel.health.page_patterns import LOGIN, PageText, looks_missing, sibling_of, signs
-from spaniel.health.pages import GLANCED, OTHER_PAGES, Body, PageFacts, look_at, look_at_head, may_have_signs, needs_of
+from spaniel.health.pages import (
+    GLANCED,
+    OTHER_PAGES,
+    Body,
+    CheckedPage,
+    look_at,
+    look_at_head,
+    may_have_signs,
+    needs_of,
+)
 from spaniel.hosts import GIVEN_UP
 from spaniel.hosts.retry_after import seconds_until
 from spaniel.net.deadline import Deadline
@@ -27,7 +36,7 @@ from spaniel.verdicts import ANYTHING, Evidence, Observation, asserts_content, a
 if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.health.links import Link
-    from spaniel.health.pages import PageReader
+    from spaniel.health.pages import BodyReader
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
@@ -65,7 +74,7 @@ def asked_to_wait(page: Page, clock: Clock) -> float | None:
     return float(math.ceil(seconds))  # not a moment too early
 
 
-def answered(check: LinkCheck, hops: LinkHops, method: str, page: Page, seen: PageFacts) -> Observation:
+def answered(check: LinkCheck, hops: LinkHops, method: str, page: Page, seen: CheckedPage) -> Observation:
     """There was an answer, whatever its status."""
     return Observation(
         at=check.at,
@@ -211,7 +220,7 @@ def _may_be_over(got: _Got, clock: Clock) -> bool:
     return error.details.get("cause") in (None, "connect")
 
 
-def _verifiable(check: LinkCheck, hops: LinkHops, seen: PageFacts) -> tuple[Fragment, ...]:
+def _verifiable(check: LinkCheck, hops: LinkHops, seen: CheckedPage) -> tuple[Fragment, ...]:
     """Fragments as far as this page can say anything of them."""
     if seen.page_type in OTHER_PAGES:
         return ()
@@ -229,7 +238,7 @@ class LinkClient:
     """Asks links through the door. One for a run: it learns at which hosts HEAD tells the truth."""
 
     def __init__(
-        self, door: Door, clock: Clock, options: LinkOptions | None = None, reads: PageReader | None = None
+        self, door: Door, clock: Clock, options: LinkOptions | None = None, reads: BodyReader | None = None
     ) -> None:
         self._door, self._clock, self._options, self._reads = door, clock, options or LinkOptions(), reads
         self._trust = HeadTrust(self._options.confirm_head)
@@ -270,7 +279,7 @@ class LinkClient:
             given_up = error.code in FINAL and not hops.chain
             return failed(check, hops, "HEAD", error) if given_up else None
         if asked_to_wait(page, self._clock) is not None:
-            return answered(check, hops, "HEAD", page, PageFacts())
+            return answered(check, hops, "HEAD", page, CheckedPage())
         check.head = 200 <= page.status <= 299 or page.status in asserts_redirect(check.link.expected)
         check.head_end = hops.url
         if not check.head or (hops.chain and signs().why_suspect(check.url, hops.url)):
@@ -315,7 +324,7 @@ class LinkClient:
             return _Got(hops, None, body, error)
         return _Got(hops, page, body, None)
 
-    def _refreshes_to(self, check: LinkCheck, hops: LinkHops, page: Page, seen: PageFacts) -> Url | None:
+    def _refreshes_to(self, check: LinkCheck, hops: LinkHops, page: Page, seen: CheckedPage) -> Url | None:
         """Where a page sends its reader by itself. Of content that is asserted, the page itself is meant."""
         if not page.ok or seen.page_type in OTHER_PAGES or not seen.refresh or not self._redirects(check):
             return None
@@ -324,7 +333,7 @@ class LinkClient:
         target = parse(seen.refresh, base=hops.url)._replace(fragment=None)
         return None if target == hops.url or target in hops.visited else target
 
-    def _compare(self, check: LinkCheck, hops: LinkHops, page: Page, seen: PageFacts) -> bool:
+    def _compare(self, check: LinkCheck, hops: LinkHops, page: Page, seen: CheckedPage) -> bool:
         """Whether GET said otherwise than HEAD did, or showed another page; what that means for the host."""
         if check.head is None or asked_to_wait(page, self._clock) is not None:
             return False
@@ -337,7 +346,7 @@ class LinkClient:
                 self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.TRUSTED)
         return differs
 
-    async def _is_soft_404(self, url: Url, seen: PageFacts) -> bool | None:
+    async def _is_soft_404(self, url: Url, seen: CheckedPage) -> bool | None:
         """Whether a page that cannot exist looks like this one; None where that cannot be told."""
         sibling = sibling_of(url, os.urandom(16).hex())
         if sibling is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_JOBS
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health.history import Reach, without_network
+from spaniel.health.history import HostReach, without_network
 from spaniel.health.links import Checked, by_fragment
 from spaniel.health.store import LinkResult
 from spaniel.hosts.limits import NO_LIMIT, HostLimits
@@ -47,7 +47,7 @@ class CheckResult(NamedTuple):
     """The result of one attempt at a link."""
 
     checked: Checked
-    reach: Reach | None  # how far the request came; None where there was none
+    reach: HostReach | None  # how far the request came; None where there was none
     retry_after: float | None = None  # seconds that the host asked for; 0 where it did not say how long
     head_differs: bool = False  # HEAD and GET disagreed
 
@@ -247,7 +247,7 @@ class Run:
         if retry_after is not None:
             if self._is_put_off(lease, retry_after):
                 return
-        elif checked.code == Code.TIMEOUT and reach not in (None, Reach.ANSWER):
+        elif checked.code == Code.TIMEOUT and reach not in (None, HostReach.ANSWER):
             self._hosts.unanswered(host, SpanielError(Code.TIMEOUT, reason=checked.reason))
         else:
             self._hosts.recovered(host)
@@ -286,7 +286,7 @@ class Run:
         if result is None:
             why = CUT_OFF if self._time_up else f"no answer within {seconds:.0f} s"
             late = Checked(link, Verdict.UNKNOWN, why, Code.TIMEOUT)
-            return CheckResult(late, None if self._time_up else Reach.LOOKUP_ANSWER)
+            return CheckResult(late, None if self._time_up else HostReach.LOOKUP_ANSWER)
         return result if requested is link else result._replace(checked=result.checked._replace(link=link))
 
     def _is_put_off(self, lease: Lease[LinkTask], retry_after: float) -> bool:

@@ -20,14 +20,13 @@ from spaniel.errors import Code, SpanielError
 from spaniel.files import locked
 from spaniel.health.history import ABANDONED_AFTER, HostCounts, facts_of
 from spaniel.health.links import Checked, Link, by_fragment, plain
-from spaniel.runs.store import Result, Shard, host_number, host_of
+from spaniel.runs.store import Shard, ShardResult, host_number, host_of
 from spaniel.verdicts import ANYTHING, BAD, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from spaniel.health.history import History, Reach
-    from spaniel.health.history import Result as PastResult
+    from spaniel.health.history import History, HostReach, PastResult
     from spaniel.health.links import Place
     from spaniel.verdicts import Past
 
@@ -60,7 +59,7 @@ class LinkTask:
 class LinkResult(NamedTuple):
     task: LinkTask
     checked: Checked
-    reach: Reach | None  # how far the request came; None where there was none
+    reach: HostReach | None  # how far the request came; None where there was none
     at: float  # seconds since 1970
     head_differs: bool = False
 
@@ -268,7 +267,7 @@ def is_held(checked: Checked) -> bool:
     return any(part.verdict in BAD for part in by_fragment(checked))
 
 
-def _stored(result: LinkResult) -> Result:
+def _stored(result: LinkResult) -> ShardResult:
     checked = result.checked
     link = checked.link
     bare = checked._replace(link=Link(link.url, link.fragments, expected=link.expected))
@@ -276,7 +275,7 @@ def _stored(result: LinkResult) -> Result:
         data = _encode(bare)
     except UnicodeEncodeError:
         data = _encode(plain(bare))
-    return Result(result.task.id, result.reach, result.at, result.head_differs, is_held(checked), data)
+    return ShardResult(result.task.id, result.reach, result.at, result.head_differs, is_held(checked), data)
 
 
 def _bounded(link: Link) -> Link:

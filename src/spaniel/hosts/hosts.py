@@ -115,7 +115,7 @@ class Foreign(Protocol):
         """What was learnt there, for the owner: the name of a method of `Hosts`, and what it takes."""
 
 
-class Place(Protocol):
+class RunPlace(Protocol):
     """What a request that has to wait holds: one of the places of a run."""
 
     def may_move(self, host: str, seconds: float) -> bool:
@@ -131,7 +131,7 @@ class Place(Protocol):
         """Continue at once, since there will be no request."""
 
 
-current_place: ContextVar[Place | None] = ContextVar("current_place", default=None)
+current_place: ContextVar[RunPlace | None] = ContextVar("current_place", default=None)
 
 
 class HostState(NamedTuple):
@@ -721,7 +721,7 @@ class HostTurn:
                 self._out()
                 raise
 
-    async def _queue(self, place: Place | None) -> None:
+    async def _queue(self, place: RunPlace | None) -> None:
         hosts, known = self._hosts, self._known
         mine = _Waiter(self._politeness, self._where, led=self._led)
         known.waiting.append(mine)
@@ -779,7 +779,7 @@ class ForeignTurn(HostTurn):
         await self._wait()
         self._is_in = True
 
-    async def _queue(self, _: Place | None) -> None:
+    async def _queue(self, _: RunPlace | None) -> None:
         await self._foreign.take(self._known.name, led=self._led)
 
     def _out(self, *, answered: bool = False) -> None:

@@ -61,7 +61,7 @@ INSERT = """INSERT INTO items (ordinal, host, page, url, variant, raw, data, ref
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)"""
 
 
-class Result(NamedTuple):
+class ShardResult(NamedTuple):
     """The result of an item that is kept in the shard itself."""
 
     ordinal: int
@@ -438,7 +438,7 @@ class Shard:
                 [(*part, size) for part, size in parts.items()],
             )
 
-    def commit_results(self, results: Sequence[Result]) -> None:
+    def commit_results(self, results: Sequence[ShardResult]) -> None:
         """These items are done, and these are their results."""
         with _readable(self), self._database.transaction() as tx:
             tx.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", results)
