@@ -63,16 +63,6 @@ async def test_a_run_says_whom_it_waits_for() -> None:
         assert len([checked async for checked in results]) == 2
 
 
-async def test_it_is_known_whether_another_result_is_there_already() -> None:
-    run = run_over(links_at(hosts=5, each=1), World(lambda link, _: ok(link), turns=0))
-    more = []
-    async for _ in run.results():
-        for _ in range(50):
-            await asyncio.sleep(0)
-        more.append(run.has_more)
-    assert more == [True] * 4 + [False]
-
-
 async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_settled(tmp_path: Path) -> None:
     """Every link has its line, so the run is whole; but it may be gone on with, since not all were asked."""
     history = History(str(tmp_path / "state"))

@@ -206,7 +206,10 @@ class Telling:
                     is_due = True
                     asyncio.get_running_loop().call_later(FLUSH_SECONDS, write)
 
-            yield add
+            try:
+                yield add
+            finally:
+                write()  # also when it is interrupted
             self.summary.fixed = len(self._baseline.fixed)
             self.summary.seconds = time.monotonic() - began
             report.close(self.summary)

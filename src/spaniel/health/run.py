@@ -186,11 +186,6 @@ class Run:
                     yield part if self.network else without_network(part)
 
     @property
-    def has_more(self) -> bool:
-        """Whether another result can be taken at once."""
-        return bool(self._out)
-
-    @property
     def under_way(self) -> int:
         return self._scheduler.under_way
 
