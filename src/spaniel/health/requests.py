@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spaniel.verdicts import Fragment
 
 LONGEST_TYPE = 100  # characters that are told
-DEFAULT_WAIT = 10.0  # seconds, where a host says "too many requests" and not for how long
+UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
 PHASES = {"headers": "head", "start": ""}  # as evidence has them; others have their own names
 TLS = ("certificate", "tls")
 
@@ -70,7 +70,7 @@ def asked_to_wait(page: Page, clock: Clock) -> float | None:
         return None  # who asks for a proof will ask for it later, too
     seconds = seconds_until(page.headers.get("retry-after"), clock.now())
     if seconds is None:
-        return DEFAULT_WAIT if page.status == 429 else None
+        return UNSAID if page.status == 429 else None
     return float(math.ceil(seconds))  # not a moment too early
 
 

@@ -35,7 +35,7 @@ MOST_UNREAD = 1000  # results that were not taken yet, beyond which no more link
 MOST_HELD = 500  # bad results that are written at once
 SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not requested
 MOST_PUT_OFF = 5  # times that a link is requested again because its host asked us to wait
-FIRST_WAIT = 2.0  # seconds for a host that asks us to wait and does not say how long
+BACK_OFF = 2.0  # seconds for a host that asks us to wait and does not say how long
 TIME_UP = "not asked: the time for the whole run was up"
 CUT_OFF = "no answer yet when the time for the whole run was up"
 LAST_SECONDS = 5.0  # for what is under way when it is
@@ -75,7 +75,7 @@ def limits_of_checks(host_wait_seconds: float) -> HostLimits:
         host_time=0.0,
         total_time=0.0,
         all_waits=host_wait_seconds,
-        first_pause=FIRST_WAIT,
+        first_pause=BACK_OFF,
         strikes=MOST_PUT_OFF + 1,
         gives_up_busy=False,
     )
