@@ -36,7 +36,7 @@ CONTROL_SECONDS = 120.0  # until the victim is met, which on a machine with time
 
 
 class Redirecting(Site):
-    """A site that sends whoever asks for `/to?URL` to URL."""
+    """A site that redirects `/to?URL` to URL."""
 
     def reply(self, path: str) -> Reply | None:
         return (302, {"Location": path.removeprefix("/to?")}, b"") if path.startswith("/to?") else None
@@ -78,11 +78,11 @@ async def without_walls(path: str, cases: dict[str, Case], at_once: int) -> None
 
     async def visit(case: Case) -> None:
         async with turns:
-            target = (await process.wire.call("Target.createTarget", url=case.url))["targetId"]
+            target = (await process.cdp.call("Target.createTarget", url=case.url))["targetId"]
             end = asyncio.get_running_loop().time() + CONTROL_SECONDS
             while not case.victim.hits and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            await process.wire.call("Target.closeTarget", targetId=target)
+            await process.cdp.call("Target.closeTarget", targetId=target)
 
     try:
         await asyncio.gather(*map(visit, cases.values()))
@@ -153,7 +153,7 @@ def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
         self._interception.pass_on(session, params)
 
     patch.setattr(Interception, "judge", Interception.pass_on)
-    patch.setattr(Navigation, "asked", asked)
+    patch.setattr(Navigation, "requested", asked)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from spaniel.cli.db_check import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.links import Checked, Link, Place
 from spaniel.health.local import Fallbacks
-from spaniel.health.rewriting import Wishes
+from spaniel.health.rewriting import FixOptions
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import Move, Verdict
 
@@ -122,10 +122,10 @@ def database(tmp_path: Path) -> Path:
     return folder
 
 
-def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes: Wishes | None = None) -> str:
+def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes: FixOptions | None = None) -> str:
     out = io.StringIO()
     found_ = [one for url, to in checked for one in results(url, to, Place("urls/one.org.yaml", 3, 8))]
-    fix_records(open_registry(str(database)), found_, wishes or Wishes(), out, write=write)
+    fix_records(open_registry(str(database)), found_, wishes or FixOptions(), out, write=write)
     return out.getvalue()
 
 

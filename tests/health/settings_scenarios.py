@@ -1,4 +1,4 @@
-"""What can be seen of the settings of link checks: scenarios for tests/pipeline/test_every_setting.py."""
+"""Observable effects of the settings of link checks: scenarios for tests/pipeline/test_every_setting.py."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ async def _most_at_once(place: Place, links: list[str]) -> int:
 
 
 async def most_at_once(place: Place) -> object:
-    """Whether more than one host is asked at a time."""
+    """Whether several hosts are requested at a time."""
     return await _most_at_once(place, [place.site.url(f"/slow{n}", f"{n}.example") for n in range(6)]) > 1
 
 
 async def most_at_one_host(place: Place) -> object:
-    """Whether one host is asked for more than one link at a time."""
+    """Whether several links of one host are requested at a time."""
     return await _most_at_once(place, [place.site.url(f"/slow{n}") for n in range(6)]) > 1
 
 
 async def pauses(place: Place) -> object:
-    """Whether a host is left alone between two requests."""
+    """Whether there is a delay between two requests to a host."""
     _, clock = await checked(place, [place.site.url("/a"), place.site.url("/long")])
     return sum(clock.slept) > 0
 
@@ -71,7 +71,7 @@ async def late_content(place: Place) -> object:
 
 
 async def busy_host(place: Place) -> object:
-    """A host that asks for time once, and is well afterwards."""
+    """A host that asks to retry later once."""
     left = iter([text("", 429, {"Retry-After": "30"})])
 
     async def page() -> Reply:
@@ -98,7 +98,7 @@ async def where_the_past_is(place: Place) -> object:
 
 
 async def how_often(place: Place) -> object:
-    """Whether the table of priorities is looked for where the setting says."""
+    """Whether the priorities are read from the file of the setting."""
     folder = place.folder / "links"
     create(str(folder))
     (folder / "a.example.yaml").write_text("---\n---\n_path: /\n")
@@ -110,7 +110,7 @@ async def how_often(place: Place) -> object:
 
 
 def local_page(link: str) -> Look:
-    """What becomes of a link to a page that a documentation generator makes."""
+    """The verdict on a link to a page that a documentation generator creates."""
 
     async def look(place: Place) -> object:
         (place.folder / "y").mkdir()

@@ -26,7 +26,8 @@ from spaniel.verdicts import (
     Verdict,
     failures_apart,
 )
-from tests.health.facts import NOW, URL, answer, refusal, told
+from tests.health.facts import NOW, URL, answer, refusal
+from tests.health.facts import judged as told
 
 DAY = 86_400
 

@@ -14,7 +14,7 @@ from spaniel.verdicts import Expected
 from tests.health.plays import WORDS, by_method, fine, garble, hang, html, in_turn, missing, reset, says, site, to
 from tests.health.test_asking import THREE, ask, heard, observe
 from tests.health.truth import PATIENT
-from tests.health.world import NOBODY, Host, Play, Visit, open_world
+from tests.health.world import CLOSED_ADDRESS, Host, Play, Visit, open_world
 
 SOFT = PATIENT._replace(soft_404=True)
 
@@ -49,7 +49,7 @@ async def test_bad_news_by_head_is_asked_again_by_get(first: Play) -> None:
 
 
 async def test_where_nothing_can_be_asked_nothing_is_tried_twice() -> None:
-    async with open_world([Host("a.test", fine, where=NOBODY)]) as world:
+    async with open_world([Host("a.test", fine, where=CLOSED_ADDRESS)]) as world:
         client = world.client(PATIENT)
         nobody = await client.check(Link(f"http://nobody.test:{world.http_port}/"))
         assert (nobody.code, nobody.evidence.attempts, nobody.evidence.method) == (Code.DNS_FAILED, 1, "")

@@ -15,7 +15,7 @@ from spaniel.testing import FakeClock
 from spaniel.verdicts import Hop
 from tests.health.plays import fine, in_turn, says, site, to
 from tests.health.test_following import FORBIDDEN, GET, cookies
-from tests.health.world import NOBODY, Host, open_world
+from tests.health.world import CLOSED_ADDRESS, Host, open_world
 from tests.hosts.virtual import wait_of
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ async def test_a_fragment_is_no_part_of_where_a_redirect_leads() -> None:
 
 
 async def test_where_nobody_answers_the_address_is_the_one_that_was_tried() -> None:
-    hosts = [Host("a.test", to("http://b.test:{port}/", 302)), Host("b.test", fine, where=NOBODY)]
+    hosts = [Host("a.test", to("http://b.test:{port}/", 302)), Host("b.test", fine, where=CLOSED_ADDRESS)]
     async with open_world(hosts) as world:
         seen = await world.client(GET).check(Link(world.url("a.test")))
-        assert (seen.code, seen.cause, seen.evidence.address) == (Code.NETWORK, "refused", NOBODY)
+        assert (seen.code, seen.cause, seen.evidence.address) == (Code.NETWORK, "refused", CLOSED_ADDRESS)
         assert (seen.evidence.status, len(seen.evidence.chain)) == (302, 1)
 
 

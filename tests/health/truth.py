@@ -1,4 +1,4 @@
-"""The truth about the world, written by hand: what each kind of host does, and what is to be said of a link to it."""
+"""Kinds of hosts and the expected result of a link to each, written manually."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ from tests.health.plays import (
     slow_but_there,
     to,
 )  # fmt: skip
-from tests.health.world import NOBODY, Play
+from tests.health.world import CLOSED_ADDRESS, Play
 
 OK, MOVED, CHANGED, BLOCKED = Verdict.OK, Verdict.MOVED, Verdict.CHANGED, Verdict.BLOCKED
 LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict.DEAD, Verdict.UNKNOWN
 
 POLITE = Politeness(at_once=4, respect_delays=True)
-PATIENT = LinkOptions(politeness=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
-HASTY = LinkOptions(politeness=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
-ENDLESS = PATIENT._replace(content_seconds=4.0)  # for those who never end
+PATIENT = LinkOptions(politeness=POLITE, seconds=120, head_seconds=60)  # long enough for a busy machine
+HASTY = LinkOptions(politeness=POLITE, seconds=6, head_seconds=0.5)  # for responses that never come
+ENDLESS = PATIENT._replace(content_seconds=4.0)  # for responses that never end
 NO_HEAD = LinkOptions(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
 ROBOTS = PATIENT._replace(respect_robots=True)
 SIBLING = PATIENT._replace(soft_404=True)
 
 
 class Row(NamedTuple):
-    """A kind of host, and what is true of it."""
+    """A kind of host and the expected result."""
 
     name: str
     play: Play
@@ -121,7 +121,7 @@ DISALLOW = says(200, "User-agent: *\nDisallow: /docs\n", "Content-Type: text/pla
 META = "http://169.254.169.254/latest/meta-data/"
 
 TRUTH = [
-    # -- There, whatever HEAD says
+    # -- Pages, for any response to HEAD
     Row("plain", fine, OK),
     Row("slow", slow_but_there, OK),
     Row("bücher", fine, OK, path="/straße"),
@@ -148,7 +148,7 @@ TRUTH = [
     Row("silent-body", silent_body, OK),
     Row("bomb", bomb, OK),
     Row("cookie", needs_cookie(), OK),
-    Row("cookie-by-way-of", needs_cookie(by_way_of="/welcome"), OK),
+    Row("cookie-through", needs_cookie(through="/welcome"), OK),
     # -- Moved
     Row("moved-301", paths(docs=to("/new/page"), new=fine), MOVED, "permanently", also=permanent),
     Row("moved-308", paths(docs=to("/new/page", 308), new=fine), MOVED, "permanently", also=permanent),
@@ -165,7 +165,7 @@ TRUTH = [
     Row("to-login", paths(docs=to("/login?next=/docs/page", 302), login=html(LOGIN)), BLOCKED, "login", also=suspect),
     Row("to-account", paths(docs=to("/account", 302), account=html(LOGIN)), BLOCKED, "login", also=suspect),
     Row("to-error", paths(docs=to("/404.html", 302), **{"404_html": fine}), MOVED, "errors", also=suspect),
-    # -- Where redirects lead nowhere
+    # -- Redirects that do not end at a page
     Row("loop", to("/docs/page"), UNKNOWN, "redirects more than"),
     Row("ping-pong", paths(docs=to("/b"), b=to("/docs/page")), UNKNOWN, "redirects more than"),
     Row("too-long", chain(50, 301), UNKNOWN, "redirects more than", path="/0"),
@@ -175,8 +175,8 @@ TRUTH = [
     Row("to-script", to("javascript:alert(1)"), UNKNOWN, "'javascript'"),
     Row("to-meta", to(META), BLOCKED, "own guard"),
     Row("to-ssh", to("http://elsewhere.test:22/"), BLOCKED, "own guard"),
-    Row("to-unknown-name", to("http://nobody-has-this.test:{port}/"), FAILING, "not known"),
-    # -- Not for us
+    Row("to-unknown-name", to("http://does-not-exist.test:{port}/"), FAILING, "not known"),
+    # -- Access refused
     Row("s401", html("x", 401), BLOCKED, "401"),
     Row("s402", html("x", 402), BLOCKED, "402"),
     Row("s403", html("x", 403), BLOCKED, "403"),
@@ -193,23 +193,23 @@ TRUTH = [
     Row("link-local", fine, BLOCKED, "own guard", where="169.254.169.254"),
     Row("private", fine, BLOCKED, "own guard", where="10.1.2.3"),
     Row("robots", paths(robots_txt=DISALLOW, docs=fine), BLOCKED, "robots.txt", path="/docs/page", options=ROBOTS),
-    Row("robots-unasked", paths(robots_txt=DISALLOW, docs=fine), OK),
-    Row("robots-refused", fine, FAILING, "refuses", where=NOBODY, options=ROBOTS),
-    # -- Asks for time
+    Row("robots-ignored", paths(robots_txt=DISALLOW, docs=fine), OK),
+    Row("robots-refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, options=ROBOTS),
+    # -- Retry later
     Row("s429-then-200", in_turn(busy(429, "Retry-After: 30"), fine), OK),
     Row("s429-unsaid-then-200", in_turn(busy(429), fine), OK),
     Row("s503-date-then-200", in_turn(busy(503, seconds=60), fine), OK),
     Row("s503-seconds-then-200", in_turn(busy(503, "Retry-After: 5"), fine), OK),
-    Row("s429-for-ever", busy(429, "Retry-After: 30"), LIMITED, "429"),
-    Row("s503-for-ever", busy(503, "Retry-After: 30"), LIMITED, "503"),
+    Row("s429-always", busy(429, "Retry-After: 30"), LIMITED, "429"),
+    Row("s503-always", busy(503, "Retry-After: 30"), LIMITED, "503"),
     Row("s429-an-hour", busy(429, "Retry-After: 3600"), LIMITED, "3600 s"),
     Row("s503-tomorrow", busy(503, seconds=80_000), LIMITED, "asked us to wait"),
-    # -- Not there
+    # -- Missing
     Row("s404", missing, FAILING, "1 of 3"),
     Row("s410", says(410), DEAD, "410"),
     Row("no-such-name", fine, FAILING, "not known", where=failed("x", "unknown", "nxdomain")),
-    Row("refused", fine, FAILING, "refuses", where=NOBODY, also=in_phase("connect")),
-    # -- Nobody can say
+    Row("refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, also=in_phase("connect")),
+    # -- Unknown
     Row("s500", html("x", 500), UNKNOWN, "500"),
     Row("s502", html("x", 502), UNKNOWN, "502"),
     Row("s503", html("x", 503), UNKNOWN, "503"),
@@ -229,7 +229,7 @@ TRUTH = [
     Row("tls-broken", fine, UNKNOWN, "TLS", tls="broken", also=in_phase("tls")),
     Row("tls-good", fine, OK, tls="good"),
     Row("tls-ending", fine, OK, tls="ending", findings=(Remark.CERTIFICATE_ENDING,)),
-    # -- What is asserted of the content
+    # -- Asserted content
     Row("same", fine, OK, expected=WHOLE),
     Row("same-packed", packed(PAGE), OK, expected=WHOLE),
     Row("same-moved", paths(docs=to("/new/page"), new=fine), MOVED, expected=WHOLE._replace(may_redirect=False)),
@@ -254,7 +254,7 @@ TRUTH = [
     Row("x301-is-fine-now", to("/x", 302), OK, expected=Expected(content_type="X-301-Redirect")),
     Row("x302-is-200", fine, CHANGED, expected=Expected(content_type="X-302-Redirect"), also=changes("content-type")),
     Row("x302-is-404", missing, FAILING, expected=Expected(content_type="X-302-Redirect")),
-    # -- Remarks
+    # -- Findings
     Row("soft-404", like(SORRY), OK, options=SIBLING, findings=(Remark.SOFT_404,)),
     Row("real-404", paths(docs=fine), OK, options=SIBLING, path="/docs"),
     Row("soft-but-other", paths(docs=fine, other=like(SORRY)), OK, options=SIBLING, path="/docs"),

@@ -164,7 +164,7 @@ async def test_an_announced_length_over_the_cap_is_refused_before_the_body(lengt
     async def behave(wire: Wire) -> None:
         await wire.request()
         await wire.send(OK + b"Content-Length: %d\r\n\r\n" % length)
-        await wire.reader.read()  # never a byte of the body: only the header can have told
+        await wire.reader.read()  # no byte of the body was sent: the header decides
 
     async with serve(behave) as server, open_harness(server) as harness:
         error = await harness.refuses(server.url(), "response_too_large")

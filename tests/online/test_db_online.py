@@ -1,4 +1,4 @@
-"""`spaniel db` with the web at hand: where records go, what is learnt, and which deeper links are proposed."""
+"""`spaniel db` online: where records go, what is learnt, and which deeper links are proposed."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_what_was_learnt_is_kept_in_the_folder_and_used_offline(
         assert editor.add("http://junta.es/nueva/pagina").record.url == "https://www.junta.es/nueva/pagina"
     assert registry.open(urls).find("https://www.junta.es/padron/?utm_source=x")
     assert world.web.asked.total() == asked
-    (urls / "learnt.toml").unlink()  # without it, nobody knows that the slash matters
+    (urls / "learnt.toml").unlink()  # without it, it is unknown that the slash matters
     assert registry.open(urls).find("https://www.junta.es/padron/?utm_source=x") is None
     capsys.readouterr()
 
@@ -114,8 +114,8 @@ async def test_the_allowlist_of_the_database_holds_for_every_hop(
     (urls / "registry.toml").write_text(rules + named, encoding="utf-8")
     away = ("https://www.junta.es/fuera/a", "https://www.junta.es/venta/a")  # the second comes back in the end
     assert await add(engine, urls, *away, "https://boe.es/buscar") == 1
-    told = capsys.readouterr()
-    assert told.err.count("The host 'tienda.example' is refused: it is not on the allowlist") == 2
+    result = capsys.readouterr()
+    assert result.err.count("The host 'tienda.example' is refused: it is not on the allowlist") == 2
     assert [record.url for record in registry.open(urls)] == ["https://www.boe.es/buscar"]
     (urls / "registry.toml").write_text('policy = "clara"\n', encoding="utf-8")  # and without one it is stored
     assert await add(engine, urls, "-q", *away) == 0
@@ -132,10 +132,10 @@ async def test_explain_shows_what_was_asked_before_the_record_is_told(
     engine: Engine, urls: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await add(engine, urls, "--explain", "https://www.junta.es/padron/")
-    told = capsys.readouterr().out
-    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in told
-    assert "-> without it: 404; with it: 200" in told
-    assert told.splitlines()[-1].startswith("added https://www.junta.es/padron/  ")
+    result = capsys.readouterr().out
+    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in result
+    assert "-> without it: 404; with it: 200" in result
+    assert result.splitlines()[-1].startswith("added https://www.junta.es/padron/  ")
 
 
 async def test_a_policy_that_asks_nothing_is_refused_before_anything_is_written(engine: Engine, tmp_path: Path) -> None:
@@ -166,20 +166,22 @@ async def test_off_the_allowlist_nothing_is_measured_either(engine: Engine, worl
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["boe.es"]', encoding="utf-8")
     args = db.parser().parse_args(["add", "--static", "--explain", "--db", str(urls), "https://www.junta.es/indice"])
     failed = Failures(several=False)
-    told = db_add.tell_all(args)
+    result = db_add.tell_all(args)
     assert (
-        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 2
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), result, engine)
+        == 2
     )
     assert not world.web.asked
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["junta.es"]', encoding="utf-8")  # the control
     failed = Failures(several=False)
     assert (
-        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 0
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), result, engine)
+        == 0
     )
     assert world.web.asked["GET https://www.junta.es/indice"] == 1
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported_before_any_request(tmp_path: Path) -> None:
     (tmp_path / "urls" / LOCK).mkdir(parents=True)  # as root, permissions would not do
     args = db.parser().parse_args(
         ["add", "--online", "--policy", "clara", "--db", str(tmp_path / "urls"), "https://a.es/"]
@@ -242,6 +244,6 @@ async def test_import_asks_too_and_keeps_what_the_list_says(
         "https://www.seg-social.es/por/fin.html": ("pensiones", "todo"),
         "http://viejo.es/tramites/alta": ("todo",),
     }
-    told = capsys.readouterr().err
-    assert "list.jsonl: line 3: " in told
-    assert "viejo.es/tramites/alta: note: flagged http-only" in told
+    result = capsys.readouterr().err
+    assert "list.jsonl: line 3: " in result
+    assert "viejo.es/tramites/alta: note: flagged http-only" in result

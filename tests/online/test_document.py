@@ -101,16 +101,16 @@ ROWS = (
     "row", [pytest.param(row, marks=pytest.mark.req(*row.ids.split()), id=row.name) for row in ROWS]
 )
 async def test_the_document_is_told_right(row: Row, world: World) -> None:
-    told, flags, kind = row.stored, row.flags, row.kind
+    found, flags, kind = row.stored, row.flags, row.kind
     try:
         result = await world.canonicalizer(ALLOWLIST).canonicalize(row.written)
     except SpanielError as error:
         said = f"{error.message}"
         print(f"| {row.name:34} | {shown(row.written)} | refused: {said} |")
-        assert told in said
+        assert found in said
         return
     print(f"| {row.name:34} | {shown(row.written)} | {result.url} | {' '.join(result.flags)} | {result.link_type} |")
-    assert (result.url, " ".join(result.flags)) == (told, flags), explained(result)
+    assert (result.url, " ".join(result.flags)) == (found, flags), explained(result)
     assert not kind or result.link_type == kind, explained(result)
 
 

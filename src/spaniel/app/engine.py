@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
-from spaniel.batch.polite import PoliteHttp, PoliteRenderer
 from spaniel.browser.renderer import Renderer
 from spaniel.cache import PageCache
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
 from spaniel.hosts.scheduler import PlaceClock, PlaceResolver
+from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard
-from spaniel.net.http import Http
+from spaniel.net.http import Http, RequestOptions
 from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
 from spaniel.pipeline.profile import DEFAULT, Overrides, Profile
@@ -33,13 +33,21 @@ from spaniel.robots.gate import RobotsGate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from spaniel.browser.rendering import RenderedPage, RenderRequest
     from spaniel.clock import Clock
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Page
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Fetcher, Renders
     from spaniel.pipeline.task import Attempts
+    from spaniel.url.value import Url
+
+
+_USUAL = RequestOptions()
+ROBOTS = "/robots.txt"  # a redirect has led to anything else that is requested here
 
 
 class WorkerOptions(NamedTuple):
@@ -184,3 +192,28 @@ class Engine:
     def _rendering(self) -> Rendering:
         own = self.settings.rendering
         return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars, own.empty_fallback)
+
+
+class PoliteHttp:
+    """For robots.txt: it is a request like any other to the server."""
+
+    def __init__(self, http: Http, hosts: Hosts) -> None:
+        self._http, self._hosts = http, hosts
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
+        turn = self._hosts.turn(url.origin, deadline, shared=True)
+        async with turn:
+            page = await self._http.get(url, target, deadline, options._replace(before_repeat=turn.again))
+            self._hosts.answered(url.origin, page.status, page.headers, led=url.target != ROBOTS)
+        return page
+
+
+class PoliteRenderer:
+    """For the browser: what a page loads into itself belongs to its turn."""
+
+    def __init__(self, renderer: Renders, hosts: Hosts) -> None:
+        self._renderer, self._hosts = renderer, hosts
+
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
+        async with self._hosts.turn(wanted.url.host, Deadline(wanted.timeout_seconds), shared=True):
+            return await self._renderer.render(wanted)

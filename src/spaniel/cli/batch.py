@@ -337,7 +337,7 @@ def display_lines(progress: Progress) -> list[Iterable[str]]:
 
     def waiting() -> Iterator[Iterable[str]]:
         for host in progress.waiting():
-            yield (f"waiting {host.seconds:.0f} s for {shown(host.host)}", f" ({host.left:,} left)", f": {host.why}")
+            yield (f"waiting {host.seconds:.0f} s for {shown(host.host)}", f" ({host.left:,} left)", f": {host.reason}")
 
     failed = (f"{count:,} {code}" for code, count in progress.failed.most_common())
     slowest = (f"{shown(slow.host)} {slow.seconds:.1f} s" for slow in progress.slowest(SLOWEST))

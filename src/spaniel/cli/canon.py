@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.client import Spaniel
     from spaniel.cli.lists import Asked
-    from spaniel.online.canonicalizer import Found
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.url.canonical import Canonical, RuleStep
 
     Writer = Callable[[Iterator[Canonical], bool], None]
@@ -216,7 +216,7 @@ def _canonicalize_online(policy: Policy, args: argparse.Namespace) -> int:
 async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
     """Ask and print; apart from `_canonicalize_online`, so that it can be tried with a client of one's own."""
     from spaniel.cli.places import Places, host_in
-    from spaniel.online.canonicalizer import Found
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.sources.rows import Problems
 
     canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
@@ -226,9 +226,9 @@ async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) 
     run_online = LongRun("URLs", total=total, quiet=args.quiet, several=several)
     printed = _Printed(args)
 
-    async def work(asked: Asked) -> tuple[Asked, Found]:
+    async def work(asked: Asked) -> tuple[Asked, CanonicalResult]:
         if printed.stopped:
-            return asked, Found(asked.url, None, None)
+            return asked, CanonicalResult(asked.url, None, None)
         found = await canonicalizer.find(asked.url)
         if found.error is not None:
             run_online.fail(str(found.error.code))
@@ -257,7 +257,7 @@ class _Printed:
         self._codes: list[int] = []
         self.stopped = False
 
-    def take(self, done: tuple[Asked, Found]) -> None:
+    def take(self, done: tuple[Asked, CanonicalResult]) -> None:
         asked, found = done
         if self.stopped:
             return

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked
-    from spaniel.health.rewriting import Fix, Plan, Source, Unfixed, Wishes
+    from spaniel.health.rewriting import Fix, FixOptions, FixPlan, SourceDocument, Unfixed
 
 SOME_UNWRITTEN = 1
 LONGEST = 10_000  # characters of a line that a terminal is shown
@@ -29,17 +29,17 @@ def report_takes_output(args: argparse.Namespace) -> bool:
     return args.format in ("json", "jsonl") and not args.output
 
 
-def wishes_of(args: argparse.Namespace) -> Wishes:
-    from spaniel.health.rewriting import Wishes
+def wishes_of(args: argparse.Namespace) -> FixOptions:
+    from spaniel.health.rewriting import FixOptions
 
     if not args.allowlist:
-        return Wishes(args.temporary_too, args.archive)
+        return FixOptions(args.temporary_too, args.archive)
     from spaniel.url.allowlist import load
 
-    return Wishes(args.temporary_too, args.archive, load(args.allowlist).refusal)
+    return FixOptions(args.temporary_too, args.archive, load(args.allowlist).refusal)
 
 
-def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: Wishes, out: TextIO) -> int:
+def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: FixOptions, out: TextIO) -> int:
     """Plan, and show or write. The exit code: 0, or 1 where a file could not be written."""
     from spaniel.health.rewriting import plan_fixes, read_sources
 
@@ -52,19 +52,19 @@ def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: 
     return code
 
 
-def _by_file(plan: Plan) -> dict[str, list[Fix]]:
+def _by_file(plan: FixPlan) -> dict[str, list[Fix]]:
     files: dict[str, list[Fix]] = {}
     for fix in plan.fixes:
         files.setdefault(fix.place.file, []).append(fix)
     return files
 
 
-def _show(plan: Plan, sources: dict[str, Source], out: TextIO) -> int:
-    from spaniel.health.rewriting import unified
+def _show(plan: FixPlan, sources: dict[str, SourceDocument], out: TextIO) -> int:
+    from spaniel.health.rewriting import diff_lines
 
     for file, fixes in _by_file(plan).items():
         changes = {fix.span: fix.written for fix in fixes}
-        show_diff(unified(_in_diff(file), sources[file].decoded.text, changes), out)
+        show_diff(diff_lines(_in_diff(file), sources[file].decoded.text, changes), out)
     if plan.fixes:
         _say(f"{_links(plan.fixes)} would change; --write writes them")
     return 0
@@ -80,7 +80,7 @@ def show_diff(lines: Iterable[str], out: TextIO) -> None:
     out.writelines(f"{shown(line.rstrip(), LONGEST)}\n" if safe else line for line in lines)
 
 
-def _write(plan: Plan, sources: dict[str, Source]) -> int:
+def _write(plan: FixPlan, sources: dict[str, SourceDocument]) -> int:
     from spaniel.health.rewriting import write
 
     code = 0

@@ -15,7 +15,7 @@ from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
-from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.reports import ReportContext, open_report
 from spaniel.health.store import NOT_KEPT
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import CONTRADICTED, Verdict
@@ -183,7 +183,7 @@ class Telling:
         began = time.monotonic()
         with self._out() as out:
             buffered = StringIO()
-            report = FORMATS[self._args.format](buffered, self._context(out))
+            report = open_report(self._args.format, buffered, self._context(out))
             is_streamed = self._args.format in STREAMED
             is_due = False
 

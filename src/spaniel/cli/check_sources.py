@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.health.filters import Rules
+    from spaniel.health.filters import LinkFilter
     from spaniel.health.local import Fallbacks
     from spaniel.sources.rows import Problems
 
@@ -111,7 +111,7 @@ def found(
     follow: Callable[[list[str]], Iterator[str]] | None = None,
 ) -> Iterator[Link | Checked]:
     """Links to be asked for, and what is known of the others without asking. `follow`: the pages of sitemaps."""
-    from spaniel.health.files import Options, gather
+    from spaniel.health.files import DocumentOptions, gather
     from spaniel.health.filters import sort_in_windows
     from spaniel.health.local import Disk, check_local
     from spaniel.sources.kinds import kind_named
@@ -121,10 +121,10 @@ def found(
         unread.count += problems.lost
 
     kind_named(args.kind)
-    options = Options(
+    options = DocumentOptions(
         args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
-        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
-        remark=_tell, column=args.column, follow=follow, report=report,
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, on_unread=unread,
+        on_unused_option=_tell, column=args.column, read_sitemaps=follow, on_problems=report,
     )  # fmt: skip
     disk = Disk(args.root_dir, fallbacks=fallbacks)
     for chosen in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
@@ -150,10 +150,10 @@ def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
     )
 
 
-def rules_of(args: argparse.Namespace) -> Rules:
-    from spaniel.health.filters import IGNORE_FILE, read_ignore_file, rules
+def rules_of(args: argparse.Namespace) -> LinkFilter:
+    from spaniel.health.filters import IGNORE_FILE, link_filter, read_ignore_file
 
-    chosen = rules(args.exclude, args.include, keep_private=args.include_private)
+    chosen = link_filter(args.exclude, args.include, keep_private=args.include_private)
     return chosen._replace(exclude=chosen.exclude + read_ignore_file(IGNORE_FILE))
 
 

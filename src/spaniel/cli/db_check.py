@@ -19,7 +19,7 @@ from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health import registry_links
 from spaniel.health.registry_links import Wanted, links, wanted
-from spaniel.health.rewriting import Unfixed, successor
+from spaniel.health.rewriting import Unfixed, replacement_for
 from spaniel.health.summary import UNVERIFIED_CODE
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD, Verdict
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from spaniel.app.groups import HealthSettings
     from spaniel.health.history import History, Observed
     from spaniel.health.links import Checked, Link
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
     Last = Callable[[str], Observed | None]
     from typing import TextIO
 
-    from spaniel.health.rewriting import Wishes
+    from spaniel.health.rewriting import FixOptions
     from spaniel.registry import Editor, Registry
 
 
@@ -83,7 +83,7 @@ def _links(
     return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
 
 
-def _some(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
+def _some(records: Iterable[LinkRecord], args: argparse.Namespace, unread: Failures) -> Iterator[LinkRecord]:
     """All of them; a selection that matches nothing is refused, so that a misspelt host is noticed."""
     count = 0
     for record in records:
@@ -124,7 +124,7 @@ class _NotWrittenError(Exception):
     """Ends an edit without writing it."""
 
 
-def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, out: TextIO, *, write: bool) -> int:
+def fix_records(registry: Registry, results: Iterable[Checked], wishes: FixOptions, out: TextIO, *, write: bool) -> int:
     """Move the records of links that moved, with all their fields; returns how many stay."""
     unfixed: list[Unfixed] = []
     moved = 0
@@ -142,9 +142,9 @@ def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, 
     return len(unfixed)
 
 
-def _move_record(editor: Editor, checked: Checked, wishes: Wishes, unfixed: list[Unfixed]) -> bool:
+def _move_record(editor: Editor, checked: Checked, wishes: FixOptions, unfixed: list[Unfixed]) -> bool:
     """Whether the record of a link moves."""
-    told = successor(checked, wishes)
+    told = replacement_for(checked, wishes)
     if told is None or not checked.link.places:
         return False
     place, url = checked.link.places[0], checked.link.url

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spaniel.registry.database import Selection
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
 
 COLUMNS = ("url", "categories", "content-length", "content-sha256", "content-type")
@@ -88,7 +88,7 @@ def _host(asked: str) -> str:
     return found
 
 
-def _remarks(record: Record) -> str:
+def _remarks(record: LinkRecord) -> str:
     """A record in a few words."""
     told = [*record.categories]
     if record.content_length is not None:
@@ -98,13 +98,13 @@ def _remarks(record: Record) -> str:
     return f"  ({shown(', '.join(told))})" if told else ""
 
 
-def _as_urls(records: Iterator[Record]) -> None:
+def _as_urls(records: Iterator[LinkRecord]) -> None:
     write = sys.stdout.write
     for record in records:
         write(f"{record.url}\n")
 
 
-def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> None:
+def _as_json_lines(records: Iterator[LinkRecord], *, with_place: bool = False) -> None:
     import json
 
     write = sys.stdout.write
@@ -115,7 +115,7 @@ def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> No
         write(json_safe(json.dumps(facts, ensure_ascii=False)) + "\n")
 
 
-def _as_csv(records: Iterator[Record]) -> None:
+def _as_csv(records: Iterator[LinkRecord]) -> None:
     import csv
 
     from spaniel.registry.links import in_a_cell
@@ -127,7 +127,7 @@ def _as_csv(records: Iterator[Record]) -> None:
         rows.writerow([facts.get(column, "") for column in COLUMNS])
 
 
-WRITERS: dict[str, Callable[[Iterator[Record]], None]] = {"urls": _as_urls, "jsonl": _as_json_lines, "csv": _as_csv}
+WRITERS: dict[str, Callable[[Iterator[LinkRecord]], None]] = {"urls": _as_urls, "jsonl": _as_json_lines, "csv": _as_csv}
 
 
 def run_rm(args: argparse.Namespace) -> int:

@@ -34,9 +34,9 @@ def main(args: argparse.Namespace) -> int:
 
         show_policies()
     elif args.serve:
-        from spaniel.demo.server import serve_for_ever
+        from spaniel.demo.server import serve_forever
 
-        serve_for_ever(args.port)
+        serve_forever(args.port)
     else:
         from spaniel.demo.tour import show_tour
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
 from spaniel.health.links import Checked, LinkFinding, Remark
-from spaniel.health.page_patterns import FOR_SALE, LOGIN, signs
+from spaniel.health.page_patterns import FOR_SALE, LOGIN, load_patterns
 from spaniel.url.value import split
 from spaniel.verdicts import ANYTHING, Change, Verdict, asserts_content, decide
 
@@ -67,14 +67,18 @@ def _changes(observation: Observation, expected: Expected) -> tuple[Change, ...]
             found.append(Change("sha256", expected.sha256, content.sha256 or "not read to its end"))
     wanted = expected.content_type
     may_differ = expected.type_may_change or (expected.redirect_is_fine and observation.is_redirected)
-    if wanted is not None and not may_differ and not signs().same_type(wanted, observation.content_type):
+    if wanted is not None and not may_differ and not load_patterns().same_type(wanted, observation.content_type):
         found.append(Change("content-type", wanted, observation.content_type))
     return tuple(found)
 
 
 def _why_suspect(observation: Observation) -> str:
     """Why the end of some redirects is not the page under a new address."""
-    first, last, known = split(observation.evidence.chain[0].url), split(observation.evidence.final_url), signs()
+    first, last, known = (
+        split(observation.evidence.chain[0].url),
+        split(observation.evidence.final_url),
+        load_patterns(),
+    )
     if observation.page_type == "login" and not known.is_login(first):
         return LOGIN
     return known.why_suspect(first, last) or (FOR_SALE if observation.is_parked else "")

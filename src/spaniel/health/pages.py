@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
-from spaniel.health.page_patterns import signs
+from spaniel.health.page_patterns import load_patterns
 from spaniel.pipeline.page_types import Evidence, page_type_of
 from spaniel.reading import read
 from spaniel.reading.html.parse import parse_html
@@ -139,9 +139,9 @@ def may_have_signs(content_type: str | None) -> bool:
 
 def look_at_head(page: Page) -> CheckedPage:
     """Look at an answer that has no body."""
-    if signs().is_challenge(page.headers):
+    if load_patterns().is_challenge(page.headers):
         return CheckedPage(page_type=CHALLENGE)
-    return CheckedPage(is_parked=True) if page.ok and signs().is_parking_host(page.url.host) else NO_FACTS
+    return CheckedPage(is_parked=True) if page.ok and load_patterns().is_parking_host(page.url.host) else NO_FACTS
 
 
 async def look_at(
@@ -153,8 +153,8 @@ async def look_at(
     document = await _read(page, kept, hops, reads) if kept and is_all else None
     text = document.markdown if document is not None else ""
     page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
-    is_challenge = not page_type and signs().is_challenge(page.headers)
-    parked = page.ok and (signs().is_parking_host(page.url.host) or signs().looks_parked(text))
+    is_challenge = not page_type and load_patterns().is_challenge(page.headers)
+    parked = page.ok and (load_patterns().is_parking_host(page.url.host) or load_patterns().looks_parked(text))
     return CheckedPage(
         text=text,
         title=((document.title or document.metadata.title) or "") if document is not None else "",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.hops import LinkHops, LinkOptions, follow
-from spaniel.health.page_patterns import LOGIN, PageText, looks_missing, sibling_of, signs
+from spaniel.health.page_patterns import LOGIN, PageText, load_patterns, looks_missing, sibling_of
 from spaniel.health.pages import (
     GLANCED,
     OTHER_PAGES,
@@ -66,7 +66,7 @@ class LinkCheck:
 
 def asked_to_wait(page: Page, clock: Clock) -> float | None:
     """For how long a host asks to be left alone with an answer; None where it does not."""
-    if page.status not in (429, 503) or signs().is_challenge(page.headers):
+    if page.status not in (429, 503) or load_patterns().is_challenge(page.headers):
         return None  # who asks for a proof will ask for it later, too
     seconds = seconds_until(page.headers.get("retry-after"), clock.now())
     if seconds is None:
@@ -212,7 +212,7 @@ def _may_be_over(got: _Got, clock: Clock) -> bool:
         return (
             got.page.status >= 500
             and asked_to_wait(got.page, clock) is None
-            and not signs().is_challenge(got.page.headers)
+            and not load_patterns().is_challenge(got.page.headers)
         )
     error = got.error
     if error is None or error.code is not Code.NETWORK or error.details.get("refused"):
@@ -228,7 +228,7 @@ def _verifiable(check: LinkCheck, hops: LinkHops, seen: CheckedPage) -> tuple[Fr
         return tuple(fragment._replace(found=True) for fragment in seen.fragments)
     if seen.page_type == "paywall":  # behind it there may be more anchors
         return tuple(fragment._replace(found=fragment.found or None) for fragment in seen.fragments)
-    is_login = seen.page_type == "login" or signs().why_suspect(check.url, hops.url) == LOGIN
+    is_login = seen.page_type == "login" or load_patterns().why_suspect(check.url, hops.url) == LOGIN
     if hops.chain and is_login:
         return tuple(fragment._replace(found=None) for fragment in seen.fragments)
     return seen.fragments
@@ -282,7 +282,7 @@ class LinkClient:
             return answered(check, hops, "HEAD", page, CheckedPage())
         check.head = 200 <= page.status <= 299 or page.status in asserts_redirect(check.link.expected)
         check.head_end = hops.url
-        if not check.head or (hops.chain and signs().why_suspect(check.url, hops.url)):
+        if not check.head or (hops.chain and load_patterns().why_suspect(check.url, hops.url)):
             return None  # some send whoever asks by HEAD to a login or to the front page
         if self._trust.of(hops.url.origin) is not Trust.TRUSTED:
             return None

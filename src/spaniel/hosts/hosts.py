@@ -704,7 +704,9 @@ class HostTurn:
         """Until there is a place at the host and it is time. Meanwhile others may have the place in the run."""
         self._deadline.phase = "queue"
         place = None if self._shared else current_place.get()
-        counts: AbstractContextManager[None] = nullcontext() if self._politeness.waits_count else self._deadline.held()
+        counts: AbstractContextManager[None] = (
+            nullcontext() if self._politeness.waits_count else self._deadline.paused()
+        )
         with counts:
             if place is None:
                 await self._queue(None)

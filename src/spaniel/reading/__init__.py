@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spaniel.reading.extraction import extract
-
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 
 NOTED_BY_READER = ("html", "pdf")  # readers that set the note themselves, or have no charset
@@ -48,10 +46,21 @@ def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bo
     return document.noted(READING_CUT) if cut else document
 
 
-def __getattr__(name: str) -> object:
-    """Import `extract` on first use: it loads the HTML reader."""
-    if name != "extract":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spaniel.reading.extraction import extract
+def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
+    """Read a page that you have, as bytes or text.
 
-    return extract
+    `url` is where it came from: its links become absolute. Without a `content_type` it is read as HTML. With
+    one, it is read as what it is (JSON, Markdown, CSV …), and what cannot be read, an image for example, is refused
+    with `unsupported_content_type`.
+    """
+    if not isinstance(html, (bytes, str)):
+        raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
+    if url is not None and not isinstance(url, str):
+        raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
+    if content_type is not None and not isinstance(content_type, str):
+        raise SpanielError(
+            Code.BAD_ARGS, field="content_type", reason=f"must be text, not {type(content_type).__name__}"
+        )
+    if isinstance(html, bytes) and content_type is not None:
+        return read(html, content_type, url)
+    return read_as(DetectedKind("html", None), html, url)

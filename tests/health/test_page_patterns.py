@@ -1,4 +1,4 @@
-"""Signs as data: logins, front pages, parked domains, challenges; and certificates that will soon be over."""
+"""Page patterns: logins, front pages, parked domains, challenges; certificates that end soon; trust in HEAD."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from spaniel.health import requests
 from spaniel.health.judging import ending
 from spaniel.health.links import Remark
-from spaniel.health.page_patterns import signs
+from spaniel.health.page_patterns import load_patterns
 from spaniel.health.requests import HeadTrust, Trust
 from spaniel.url.parsing import parse
 from tests.health.plays import WORDS
@@ -24,9 +24,13 @@ NOW, DAY = 1_800_000_000.0, 86_400
         ("/errors-in-python", False, False, False), ("/4040", False, False, False),
     ],
 )  # fmt: skip
-def test_a_path_tells_what_it_is_the_end_of(path: str, login: bool, root: bool, error: bool) -> None:
+def test_login_front_and_error_pages_are_recognized_by_path(path: str, login: bool, root: bool, error: bool) -> None:
     url = parse(f"http://a.test{path}")
-    assert (signs().is_login(url), signs().is_root(url), signs().is_error(url)) == (login, root, error)
+    assert (load_patterns().is_login(url), load_patterns().is_root(url), load_patterns().is_error(url)) == (
+        login,
+        root,
+        error,
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,27 +44,27 @@ def test_a_path_tells_what_it_is_the_end_of(path: str, login: bool, root: bool, 
         ("/x", "http://www.sedo.com/y", "for sale"),
     ],
 )  # fmt: skip
-def test_an_end_of_redirects_is_suspect_by_where_it_is(first: str, last: str, why: str) -> None:
+def test_suspect_redirect_target_is_recognized(first: str, last: str, why: str) -> None:
     here = parse("http://a.test/")
-    told = signs().why_suspect(parse(first, base=here), parse(last, base=here))
-    assert (why in told, bool(why)) == (True, bool(told))
+    reason = load_patterns().why_suspect(parse(first, base=here), parse(last, base=here))
+    assert (why in reason, bool(why)) == (True, bool(reason))
 
 
-def test_a_domain_for_sale_is_told_by_few_words() -> None:
+def test_parked_domain_is_recognized_in_short_text_only() -> None:
     sale = "example.test: This Domain Is For Sale. Make an offer."
-    assert signs().looks_parked(sale)
-    assert signs().looks_parked("Diese Domain steht zum Verkauf")
-    assert not signs().looks_parked(f"{sale} {WORDS * 15}")  # an article about it
-    assert not signs().looks_parked(WORDS)
-    assert signs().is_parking_host("www.sedoparking.com")
-    assert not signs().is_parking_host("notsedo.com")
+    assert load_patterns().looks_parked(sale)
+    assert load_patterns().looks_parked("Diese Domain steht zum Verkauf")
+    assert not load_patterns().looks_parked(f"{sale} {WORDS * 15}")  # an article about it
+    assert not load_patterns().looks_parked(WORDS)
+    assert load_patterns().is_parking_host("www.sedoparking.com")
+    assert not load_patterns().is_parking_host("notsedo.com")
 
 
-def test_a_challenge_is_told_by_its_header() -> None:
-    assert signs().is_challenge({"cf-mitigated": "Challenge"})
-    assert signs().is_challenge({"x-amzn-waf-action": "captcha"})
-    assert signs().is_challenge({"x-vercel-mitigated": "challenge"})
-    assert not signs().is_challenge({"cf-mitigated": "no", "server": "challenge"})
+def test_challenge_is_recognized_by_its_header() -> None:
+    assert load_patterns().is_challenge({"cf-mitigated": "Challenge"})
+    assert load_patterns().is_challenge({"x-amzn-waf-action": "captcha"})
+    assert load_patterns().is_challenge({"x-vercel-mitigated": "challenge"})
+    assert not load_patterns().is_challenge({"cf-mitigated": "no", "server": "challenge"})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +75,7 @@ def test_a_challenge_is_told_by_its_header() -> None:
         (-1.0, "in less than a day."), (14.01, None), (400, None),
     ],
 )  # fmt: skip
-def test_a_certificate_is_told_of_in_its_last_fourteen_days(days: float, text: str | None) -> None:
+def test_certificate_finding_starts_fourteen_days_before_the_end(days: float, text: str | None) -> None:
     finding = ending(NOW + days * DAY, NOW)
     assert (finding is None) == (text is None)
     if finding is not None and text is not None:
@@ -79,11 +83,11 @@ def test_a_certificate_is_told_of_in_its_last_fourteen_days(days: float, text: s
         assert finding.remark is Remark.CERTIFICATE_ENDING
 
 
-def test_without_tls_no_certificate_ends() -> None:
+def test_no_certificate_finding_without_tls() -> None:
     assert ending(None, NOW) is None
 
 
-def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
+def test_distrust_of_head_is_permanent() -> None:
     trust = HeadTrust(tries=True)
     assert trust.of("http://a.test") is Trust.UNTRIED
     trust.learn("http://a.test", Trust.TRUSTED)
@@ -96,7 +100,7 @@ def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
     assert HeadTrust(tries=False).of("http://a.test") is Trust.TRUSTED
 
 
-def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_trust_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests.MOST_KNOWN == 100_000
     monkeypatch.setattr(requests, "MOST_KNOWN", 3)
     trust = HeadTrust(tries=True)

@@ -1,4 +1,4 @@
-"""What docs/map.md claims of the rooms: which are pure, who opens sockets, reads the environment, runs programs.
+"""What docs/map.md claims of the packages: which are pure, who opens sockets, reads the environment, runs programs.
 
 Each rule is shown a module that breaks it, and then the package.
 """
@@ -72,8 +72,8 @@ def _trees_are_dropped_at_the_end() -> Iterator[None]:
 
 
 def impure(found: Module) -> Iterator[Use]:
-    """A pure room reads the files that it ships or is told of; it writes, dials, waits for and runs nothing."""
-    if found.room not in PURE:
+    """A pure package reads only files that it ships or is given; it does not write, connect, wait or run programs."""
+    if found.package not in PURE:
         return
     yield from (use for use in imports(found) if within(use.name, OUTSIDE))
     for use in mentions(found):
@@ -89,7 +89,7 @@ def impure(found: Module) -> Iterator[Use]:
 
 def opens_sockets(found: Module) -> Iterator[Use]:
     """Everything that leaves, leaves by one door: `net`."""
-    if found.room == "net":
+    if found.package == "net":
         return
     allowed = SOCKETS_BY_EXCEPTION.get(found.name, set())
     yield from (u for u in imports(found) if within(u.name, NETWORK) and u.name.split(".")[0] not in allowed)
@@ -101,7 +101,7 @@ def opens_sockets(found: Module) -> Iterator[Use]:
 
 def reads_environment(found: Module) -> Iterator[Use]:
     """Nothing but the wiring depends on who runs it, and where."""
-    if found.room == "app":
+    if found.package == "app":
         return
     allowed = ENVIRONMENT_BY_EXCEPTION.get(found.name, set())
     for use in (*imports(found), *mentions(found)):
@@ -115,7 +115,7 @@ def reads_environment(found: Module) -> Iterator[Use]:
 
 
 def runs_programs(found: Module) -> Iterator[Use]:
-    """Only the browser's room runs a program: Chromium."""
+    """Only the browser's package runs a program: Chromium."""
     if found.name in PROGRAMS_BY_EXCEPTION:
         return
     yield from (use for use in imports(found) if within(use.name, PROGRAMS))
@@ -129,7 +129,7 @@ RULES: tuple[Rule, ...] = (impure, opens_sockets, reads_environment, runs_progra
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_no_room_breaks_a_rule(rule: Rule) -> None:
+def test_no_package_breaks_a_rule(rule: Rule) -> None:
     broken = [f"{found.name}:{use.line}: {use.name}" for found in modules() for use in rule(found)]
     assert not broken, f"{rule.__doc__}\n" + "\n".join(broken)
 

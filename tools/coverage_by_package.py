@@ -1,6 +1,6 @@
-"""Prints how much of each room the tests ran, lines and branches; fails where either is under 95 %.
+"""Prints how much of each package the tests ran, lines and branches; fails where either is under 95 %.
 
-Reads what `make test COVERAGE=1` measured. Rooms are judged one by one: a thorough room does not make up for another.
+Reads what `make test COVERAGE=1` measured. Packages are judged one by one: a thorough package does not make up for another.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from coverage import Coverage
 
-FLOOR = 95.0
-ROOMS = ("url", "net", "robots", "hosts", "cache", "pipeline", "online", "learnt.py")
+REQUIRED = 95.0
+PACKAGES = ("url", "net", "robots", "hosts", "cache", "pipeline", "online", "learnt.py")
 COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
 
@@ -40,23 +40,23 @@ def main() -> int:
     services: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COUNTS, 0))
     gaps: dict[str, list[str]] = defaultdict(list)
     for path, file in sorted(files.items()):
-        room = Path(path).parts[Path(path).parts.index("spaniel") + 1]
+        package = Path(path).parts[Path(path).parts.index("spaniel") + 1]
         for count in COUNTS:
-            services[room][count] += file["summary"][count]
+            services[package][count] += file["summary"][count]
         lines = ", ".join(map(str, file["missing_lines"]))
         jumps = ", ".join(f"{a}->{'exit' if b < 0 else b}" for a, b in file["missing_branches"])
         if lines or jumps:
-            gaps[room].append(f"    {path}: lines {lines or 'all run'}; branches {jumps or 'all run'}")
+            gaps[package].append(f"    {path}: lines {lines or 'all run'}; branches {jumps or 'all run'}")
     failed = False
-    for room in ROOMS:
-        done = services[room]
+    for package in PACKAGES:
+        done = services[package]
         lines = share(done["covered_lines"], done["num_statements"])
         branches = share(done["covered_branches"], done["num_branches"])
-        low = not done["num_statements"] or lines < FLOOR or branches < FLOOR
+        low = not done["num_statements"] or lines < REQUIRED or branches < REQUIRED
         failed |= low
-        print(f"{room:10} lines {lines:5.1f} %  branches {branches:5.1f} %{'  UNDER 95 %' if low else ''}")
+        print(f"{package:10} lines {lines:5.1f} %  branches {branches:5.1f} %{'  UNDER 95 %' if low else ''}")
         if low or "--gaps" in sys.argv:
-            print("\n".join(gaps[room]) or "    nothing of it was run")
+            print("\n".join(gaps[package]) or "    nothing of it was run")
     return int(failed)
 
 
