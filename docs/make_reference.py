@@ -19,7 +19,7 @@ from spaniel.hosts import Politeness
 from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import FALLBACKS, NUMBERS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
-from spaniel.pipeline.record import Copy, Extraction, Fallback, Record, Step
+from spaniel.pipeline.record import CacheRecord, ChecklistItem, Extraction, FallbackRecord, Record
 from spaniel.reading.kinds import DEFAULT_KINDS, NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
@@ -345,7 +345,7 @@ The verdict is about the requested page. If the text comes from an archive, the 
 def record_page() -> str:
     """Every field of the record, part by part."""
     lines = [RECORD.rstrip()]
-    for part in (Record, Extraction, Copy, Fallback, Step):
+    for part in (Record, Extraction, CacheRecord, FallbackRecord, ChecklistItem):
         title = (part.__doc__ or "").partition("\n")[0]
         lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
         hints = get_type_hints(part, include_extras=True)

@@ -11,7 +11,7 @@ from typing import Any
 from spaniel import defaults
 from spaniel.hosts.hosts import FIRST_PAUSE
 from spaniel.hosts.limits import HostLimits
-from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
+from spaniel.mcp.pipes import LONGEST as LONGEST_MESSAGE
 
 HERE = Path(__file__).resolve().parent
 PARTS: dict[str, Any] = runpy.run_path(str(HERE / "make_parts.py"))

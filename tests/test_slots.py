@@ -65,7 +65,7 @@ async def test_whoever_is_stopped_keeps_nothing(late: bool) -> None:
         slots.release()
     await asyncio.wait_for(behind, 10)
     slots.release()
-    assert slots.take(), "nobody has it"
+    assert slots.take(), "it is free"
     assert not has_room(slots)
 
 
@@ -92,7 +92,7 @@ async def test_dropped_waiter_releases_nothing_and_blocks_no_one() -> None:
     gone.send(None)
     gone.close()
     await asyncio.sleep(0)
-    assert not ahead.done(), "whoever is gone had none to give"
+    assert not ahead.done(), "a cancelled waiter had no slot to release"
     slots.release()
     await asyncio.wait_for(ahead, 10)
     slots.release()

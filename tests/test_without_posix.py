@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NO_BROWSER = "Chromium cannot be run: it cannot be driven on this system yet"
+NO_BROWSER = "Cannot run Chromium: it cannot be driven on this system yet"
 
 
 @pytest.fixture(scope="module")

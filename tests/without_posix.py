@@ -200,7 +200,7 @@ def robots_cache(folder: Path) -> str:
 
 
 def written_files(folder: Path) -> str:
-    from spaniel.cli.files import replacing, write_bytes
+    from spaniel.cli.output import replacing, write_bytes
 
     for text in ("one", "two"):
         with replacing(str(folder / "out.md")) as file:

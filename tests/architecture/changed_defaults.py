@@ -160,7 +160,7 @@ def parts() -> Iterator[Place]:
 
 
 def profiles() -> Iterator[Place]:
-    from spaniel.pipeline.profile import Limits, load
+    from spaniel.pipeline.profile import FetchLimits, load
 
     web_fetch, wanted = load("web_fetch"), (
         number("TIMEOUT_SECONDS").default,
@@ -169,7 +169,7 @@ def profiles() -> Iterator[Place]:
         number("MAX_WAIT_SECONDS").default,
         number("TEXT_BYTES").default,
     )  # fmt: skip
-    yield "Limits", tuple(Limits()), wanted
+    yield "Limits", tuple(FetchLimits()), wanted
     yield "web_fetch", tuple(web_fetch.limits), wanted
     yield "web_fetch", web_fetch.way.options.max_bytes, number("DOWNLOAD_BYTES").default
     yield "web_fetch", web_fetch.way.options.headers.user_agent, defaults.USER_AGENT
@@ -182,7 +182,7 @@ def bounds() -> Iterator[Place]:
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.request import SCHEMA, Request, checked, read_request
-    from spaniel.tool.schemas import MORE_SCHEMA
+    from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 
     tokens, wait = number("CHUNK_TOKENS"), number("MAX_WAIT_SECONDS")
     schemas: tuple[Any, ...] = (MORE_SCHEMA, SCHEMA)

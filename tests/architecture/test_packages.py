@@ -58,7 +58,7 @@ PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its na
     "spaniel.browser.home",
     "spaniel.browser.certificates",  # itself, to have NSS, which is C, write whom Chromium trusts
     "spaniel.batch.launching",  # itself, more than once, to fetch with every core
-    "spaniel.cli.extract_run",  # itself, more than once, for `extract -j`
+    "spaniel.cli.extract",  # itself, more than once, for `extract -j`
     "spaniel.pipeline.readers",  # itself, to read a long page where the deadline can end it
 }
 

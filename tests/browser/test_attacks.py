@@ -1,7 +1,7 @@
 """Every way a page has tried to reach the inside, with a victim that listens by TCP and UDP.
 
 Each has its control: the same page in a Chromium without walls does reach the victim. And each wall is tried alone: the
-proxy must hold where interception is taken away, and interception, for all that it sees, where the proxy judges nobody.
+proxy must hold without interception, and interception, for all that it sees, without the judgment of the proxy.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def test_nor_in_a_chromium_that_is_more_than_a_shell(outcomes_in_full: dict[str,
 
 
 def check(found: Outcome) -> None:
-    assert found.control > 0, "the attack reaches nobody even without walls, and proves nothing"
+    assert found.control > 0, "the attack fails even without protection, and proves nothing"
     assert found.walled == 0
     assert found.proxied == 0
     assert "<h1>Page</h1>" in found.page, "the page is still returned"

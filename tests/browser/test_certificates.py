@@ -118,7 +118,7 @@ async def test_the_setting_is_for_both_ways_to_a_page(tmp_path: Path) -> None:
             "security": security,
             "browser": {"chromium_path": chromium_path()},
         }
-        for own, expected in (({"net": {"ca_file": file_of(tmp_path, ours)}}, "brought"), ({}, "network")):
+        for own, expected in (({"net": {"ca_file": file_of(tmp_path, ours)}}, "fetched"), ({}, "network")):
             settings = from_data({"tools": {"webfetch": webfetch}, "spaniel": own}, "test")
             async with Spaniel(settings, FakeResolver({NAME: SITE}, None)) as spaniel:
                 for browser in (False, True):
@@ -129,7 +129,7 @@ async def test_the_setting_is_for_both_ways_to_a_page(tmp_path: Path) -> None:
                     except SpanielError as error:
                         assert str(error.code) == expected
                     else:
-                        assert ("The otter" in found.markdown, expected) == (True, "brought")
+                        assert ("The otter" in found.markdown, expected) == (True, "fetched")
 
 
 @pytest.fixture

@@ -35,13 +35,13 @@ class Stage(NamedTuple):
     def chromium(self, deeds: str, name: str = "chromium") -> str:
         """A fake Chromium that records its user and arguments, and runs given commands."""
         path = self.programs / name
-        found = f'echo "$(id -u) $*" >>{self.loot}/told'
-        path.write_text(f"#!/bin/sh\n{found}\n[ $1 = --version ] && echo Chromium 120.0.1 && exit\n{deeds}\n")
+        log_call = f'echo "$(id -u) $*" >>{self.loot}/calls'
+        path.write_text(f"#!/bin/sh\n{log_call}\n[ $1 = --version ] && echo Chromium 120.0.1 && exit\n{deeds}\n")
         path.chmod(0o755)
         return str(path)
 
-    def found(self) -> list[str]:
-        path = self.loot / "told"
+    def calls(self) -> list[str]:
+        path = self.loot / "calls"
         return path.read_text().splitlines() if path.exists() else []
 
     def homes(self) -> list[Path]:
@@ -119,7 +119,7 @@ async def test_a_racer_never_gets_root_to_make_a_file_for_it(stage: Stage, racer
     fake = stage.chromium("exit 1")
     for _ in range(10):
         await refusal(fake)
-    assert stage.found()
+    assert stage.calls()
     assert not roots_files(stage.loot)
     careless = await asyncio.to_thread(use_what_is_given_away)  # the control
     assert roots_files(stage.loot) == [f"{careless}-said"]
@@ -200,9 +200,9 @@ async def test_chromium_is_run_by_nobody_and_in_its_sandbox_or_not_at_all(stage:
     assert "never run without its sandbox: allow user namespaces" in said
     with pytest.raises(SpanielError, match="never run without its sandbox"):
         locate(fake)
-    assert {line.split()[0] for line in stage.found()} == {str(NOBODY)}
-    assert len(stage.found()) == 3  # one start, one question for its version, one trial
-    assert not any("--no-sandbox" in line for line in stage.found())
+    assert {line.split()[0] for line in stage.calls()} == {str(NOBODY)}
+    assert len(stage.calls()) == 3  # one start, one question for its version, one trial
+    assert not any("--no-sandbox" in line for line in stage.calls())
 
 
 @needs_root
@@ -214,11 +214,11 @@ async def test_what_nobody_cannot_run_is_not_run_by_root_instead(stage: Stage) -
     assert "Root has the user nobody run it: install it where every user may run it" in said
     with pytest.raises(SpanielError, match="install it where every user may run it"):
         locate(fake)
-    assert not stage.found()
+    assert not stage.calls()
     assert not stage.homes()
     stage.programs.chmod(0o755)
     await refusal(fake)
-    assert stage.found()[0].startswith(f"{NOBODY} ")  # the control
+    assert stage.calls()[0].startswith(f"{NOBODY} ")  # the control
 
 
 UNMAPPED = """
@@ -240,7 +240,7 @@ async def test_a_root_that_nobody_else_exists_for_does_not_run_it_either(stage: 
         cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"TMPDIR": str(stage.tmp)},
     )  # fmt: skip
     assert done.stdout == "browser_unavailable\n", done.stderr
-    assert not stage.found()
+    assert not stage.calls()
     assert not stage.homes()
 
 
@@ -288,7 +288,7 @@ async def test_temporary_files_that_anybody_may_exchange_are_no_place_for_it(sta
     fake = stage.chromium("exit 1")
     stage.tmp.chmod(0o777)
     assert "set TMPDIR to another folder" in await refusal(fake)
-    assert not stage.found()
+    assert not stage.calls()
 
 
 def test_nothing_is_run_that_lies_where_spaniel_is_started(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from spaniel.browser.idle import IdleWaiter
 from spaniel.browser.page_reader import PageReader, PageSnapshot
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Trace
 from spaniel.testing import Page, Reply, Site, redirect, spaniel_for, text
 from tests.browser.harness import WORDS, fetched, html, open_web, script, spaniel_at, with_chromium
 
@@ -153,7 +153,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
 
     async def slow() -> Reply:
         await asyncio.sleep(0.4)
-        return text("brought by the worker")
+        return text("sent by the worker")
 
     pages: dict[str, Page] = {
         "/": html(page),
@@ -161,7 +161,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
         "/slow": slow,
     }
     async with spaniel_at(pages, tmp_path) as (spaniel, site):
-        assert "brought by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        assert "sent by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
 
 
 @pytest.mark.req("IT-WF-BR-06", "FR-WF-11g", "FR-WF-11h")

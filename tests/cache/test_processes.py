@@ -56,7 +56,7 @@ def test_the_control_that_writes_in_place_is_seen_torn(tmp_path: Path) -> None:
 def test_a_killed_writer_leaves_the_old_value_or_the_new_one(folder: Path) -> None:
     result = run("kill", folder, 40, 1)
     assert result.pop("puts") > 0
-    assert result.pop("in flight") > 0, "nobody was killed in the middle of a write"
+    assert result.pop("in flight") > 0, "no process was killed during a write"
     assert result == {"kills": 40, "lost": 0, "torn": 0, "left": 0, "problems": 0}
 
 

@@ -10,8 +10,8 @@ import pytest
 from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
+from spaniel.cli.check import UnreadDocuments, links_of
 from spaniel.cli.check import parser as check_parser
-from spaniel.cli.check_sources import Unread, links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
@@ -118,7 +118,7 @@ def local_page(link: str) -> Look:
             (place.folder / name).write_text("# X\n")
         (place.folder / "a.md").write_text(f"[x]({link})\n")
         args = check_parser().parse_args([str(place.folder / "a.md"), "--offline"])
-        [found] = links_of(args, place.settings, Unread())
+        [found] = links_of(args, place.settings, UnreadDocuments())
         assert isinstance(found, Checked)
         return str(found.verdict)
 

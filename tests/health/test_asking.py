@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import tracemalloc
-from collections.abc import Iterable
 
 import pytest
 
@@ -13,7 +12,8 @@ from spaniel.health.links import Link
 from spaniel.health.pages import KEPT, SPARE, Needs, needs_of
 from spaniel.health.requests import Asker, Hints, Observation
 from spaniel.net.deadline import Deadline
-from spaniel.reading import Document, read
+from spaniel.reading import Document, read, read_as
+from spaniel.reading.kinds import DetectedKind
 from spaniel.verdicts import ANYTHING, Expected
 from tests.health.plays import PAGE, WORDS, by_method, fine, html, in_turn, missing, reset, says, site, to
 from tests.health.truth import PATIENT
@@ -188,12 +188,10 @@ class Reader:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document:
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document:
         self.sizes.append(len(body))
         assert deadline.left() > 0
-        return read(body, content_type, url, kinds)
+        return read_as(kind, body, url)
 
 
 async def test_long_pages_are_read_where_they_hold_up_nobody() -> None:

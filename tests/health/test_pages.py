@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Iterable
 
 import pytest
 
@@ -15,8 +14,9 @@ from spaniel.health.hops import LinkHops
 from spaniel.health.pages import NOTHING_SEEN, Body, Seen, look_at, look_at_head, needs_of, tells_something
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
-from spaniel.pipeline.page_types import Evidence
-from spaniel.reading import Document, read
+from spaniel.pipeline.page_types import PageEvidence
+from spaniel.reading import Document, read, read_as
+from spaniel.reading.kinds import DetectedKind, kind_of
 from spaniel.url import parse
 from spaniel.verdicts import ANYTHING, Expected
 
@@ -124,7 +124,7 @@ async def test_a_domain_for_sale_is_known_by_its_host_or_its_words(answer: Page,
 async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     led: list[bool] = []
 
-    def judged(evidence: Evidence) -> str:
+    def judged(evidence: PageEvidence) -> str:
         led.append(evidence.redirected)
         return "login"
 
@@ -144,20 +144,18 @@ class Reader:
         self.error = error
         self.given: list[tuple[object, ...]] = []
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document:
-        self.given.append((body, content_type, url, kinds, deadline))
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document:
+        self.given.append((body, kind, url, deadline))
         if self.error is not None:
             raise self.error
-        return read(body, content_type, url, kinds)
+        return read_as(kind, body, url)
 
 
 async def test_a_reader_that_is_there_is_handed_all_that_is_known() -> None:
     reader, way = Reader(), hops()
     seen = await look_at(page(), None, way, reader)
     assert TEXT in seen.text
-    assert reader.given == [(PAGE, HTML, URL, ("html", "text"), way.deadline)]
+    assert reader.given == [(PAGE, kind_of(HTML, PAGE, ("html", "text")), URL, way.deadline)]
     late = Reader(SpanielError(Code.TIMEOUT, phase="extract", timeout_ms=1))
     assert (await look_at(page(), None, way, late)).text == ""
 
@@ -181,7 +179,7 @@ async def test_long_pages_and_those_of_many_tags_are_read_beside_the_event_loop(
         threads.append(threading.current_thread() is not threading.main_thread())
         return read(b"<p>short</p>", HTML, None)
 
-    monkeypatch.setattr(pages, "read", reading)
+    monkeypatch.setattr(pages, "read_as", reading)
     assert (await look_at(page(body), None, hops(), None)).text.strip() == "short"
     assert threads == [beside]
     await asyncio.sleep(0)

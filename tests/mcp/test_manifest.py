@@ -1,4 +1,4 @@
-"""What hosts and the registry are given: the snippets of the docs, server.json, the documented settings."""
+"""What hosts and the registry read: README's snippets, server.json, the documented settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import spaniel
 from spaniel.app.keys import KEYS
 from spaniel.cli.main import COMMANDS
 from spaniel.pipeline.request import SCHEMA
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from tests.mcp.harness import raw
 
 ROOT = Path(__file__).parents[2]

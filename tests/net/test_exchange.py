@@ -274,7 +274,7 @@ async def test_of_one_hosts_connections_the_old_are_swept_and_the_young_kept(mon
 
 
 async def test_a_door_that_is_closed_has_closed_its_sockets(ca_file: str) -> None:
-    """Whoever ends the event loop next leaves none behind."""
+    """Ending the event loop afterwards leaves none behind."""
     async with (
         serve(PAGES) as plain,
         serve(PAGES, tls=tls_for("a.test")) as secure,

@@ -157,7 +157,7 @@ async def test_a_silent_proxy_ends_at_the_deadline() -> None:
 @pytest.mark.req("D2-20", "FR-WF-18")
 async def test_a_proxy_that_is_not_there_is_a_network_error() -> None:
     async with serve(PAGES) as server:
-        nobody = Proxies({"http": "http://127.0.0.8:1/"}, HostList(["good.test"]))
-        async with open_harness(server, names=NAMES, proxies=nobody) as harness:
+        unreachable = Proxies({"http": "http://127.0.0.8:1/"}, HostList(["good.test"]))
+        async with open_harness(server, names=NAMES, proxies=unreachable) as harness:
             await harness.refuses(server.url("/", "a.test"), "network")
             assert server.connections == 0  # never around the proxy

@@ -12,7 +12,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cli import db, db_audit
-from spaniel.cli.db_folder import Failures
+from spaniel.cli.db import Failures
 from spaniel.registry.audit import AuditFinding
 from spaniel.sources.rows import Problems
 from spaniel.url import load

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from spaniel import registry
 from spaniel.app.engine import Engine
 from spaniel.cli import db, db_add
+from spaniel.cli.db import Failures
 from spaniel.cli.db_add import incoming_links
-from spaniel.cli.db_folder import Failures
 from spaniel.errors import SpanielError
 from spaniel.registry.folder import LOCK
 from spaniel.sources.rows import Problems
@@ -36,7 +37,9 @@ async def add(engine: Engine, folder: Path, *argv: str) -> int:
     args = db.parser().parse_args(["add", "--online", "--db", str(folder), *argv])
     failed = Failures(several=len(args.urls) > 1)
     links = incoming_links(args, Problems())
-    return await db_add.run_online(args, registry.open(folder), failed, links, db_add.tell_all(args), engine)
+    return await db_add.run_online(
+        args, registry.open(folder), failed, links, partial(db_add.report_added, args=args), engine
+    )
 
 
 @pytest.mark.req("CP-21", "CP-22", "CP-23", "CP-24", "CP-25", "CP-27", "DB-08")
@@ -166,7 +169,7 @@ async def test_off_the_allowlist_nothing_is_measured_either(engine: Engine, worl
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["boe.es"]', encoding="utf-8")
     args = db.parser().parse_args(["add", "--static", "--explain", "--db", str(urls), "https://www.junta.es/indice"])
     failed = Failures(several=False)
-    result = db_add.tell_all(args)
+    result = partial(db_add.report_added, args=args)
     assert (
         await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), result, engine)
         == 2
@@ -193,7 +196,7 @@ def test_unwritable_folder_is_reported_before_any_request(tmp_path: Path) -> Non
                 registry.open(tmp_path / "urls", policy="clara"),
                 Failures(several=False),
                 incoming_links(args, Problems()),
-                db_add.tell_all(args),
+                partial(db_add.report_added, args=args),
                 Engine(settings_for(cache=tmp_path / "cache")),
             )
         )
@@ -208,14 +211,14 @@ async def test_stopped_in_the_middle_it_keeps_what_was_found_by_then(
 ) -> None:
     world.web.https["lento.es"] = SLEEPS
     done = asyncio.Event()
-    monkeypatch.setattr(db_add._Lookup, "_hand_over", _then(db_add._Lookup._hand_over, done))
+    monkeypatch.setattr(db_add._OnlineRun, "_hand_over", _then(db_add._OnlineRun._hand_over, done))
     task = asyncio.create_task(add(engine, urls, "https://junta.es/tramites/padron-municipal", "https://lento.es/a/b"))
     await asyncio.wait_for(done.wait(), 60)  # the first is done; the second never ends
     task.cancel()
     assert await task == 130
     assert [record.url for record in registry.open(urls)] == ["https://www.junta.es/tramites/padron-municipal"]
     assert '"junta.es" = "www.junta.es"' in (urls / "learnt.toml").read_text(encoding="utf-8")
-    assert "stopped; what was added so far is kept" in capsys.readouterr().err
+    assert "stopped; the records added so far are kept" in capsys.readouterr().err
 
 
 async def test_import_asks_too_and_keeps_what_the_list_says(
@@ -234,7 +237,7 @@ async def test_import_asks_too_and_keeps_what_the_list_says(
         found.append(given)
         return 0
 
-    monkeypatch.setattr(db_add, "add_with_web", instead)
+    monkeypatch.setattr(db_add, "add_online", instead)
     args = db.parser().parse_args(["import", "--online", "--db", str(urls), "-c", "todo", str(listed)])
     db_add.run_import(args)
     [(_, base, failed, links, told_of)] = found

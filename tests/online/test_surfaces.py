@@ -100,9 +100,9 @@ async def test_a_table_and_a_first_failure(client: Spaniel, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (["--refresh"], "requires --online"),
+        (["--refresh"], "needs --online"),
         (["--online", "--diff", "exact", "clara"], "offline"),
-        (["--online", "--jobs", "0"], "1 or more"),
+        (["--online", "--jobs", "0"], "must be 1 to"),
         (["--allowlist", "none.txt", "--policy", "clara"], "cannot be read"),
     ],
 )

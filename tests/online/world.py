@@ -119,7 +119,7 @@ class World:
     def __init__(self, web: Web, ports: PortMap, resolver: FakeResolver, services: Services) -> None:
         self.web, self.ports, self.resolver, self._services = web, ports, resolver, services
         robots = RobotsGate(cast("Http", ports), cast("Guard", ports))
-        self._door: Door = services.door._replace(guard=ports, robots=robots, http=ports)
+        self._door: Door = services.door._replace(guard=cast("Guard", ports), robots=robots, http=ports)
         self.robots = robots
 
     def reach(self, seconds: float = 60.0) -> Reach:

@@ -247,7 +247,7 @@ def test_unwritable_folder_is_reported_without_the_lock_file(tmp_path: Path) -> 
             with writing(folder, 0.05):
                 raise AssertionError
 
-        urls.rmdir()  # there is no folder that root may not write to
+        urls.rmdir()  # root can write to every folder
         reason = message(write)
     assert "the folder cannot be written to" in reason
     assert LOCK not in reason

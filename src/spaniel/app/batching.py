@@ -13,7 +13,7 @@ from spaniel.app.batch_wiring import PROFILE, limits, wiring
 from spaniel.app.engine import Engine, WorkerOptions
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
-from spaniel.app.several import several
+from spaniel.app.values import several
 from spaniel.batch.outputs.warc import CapturingHttp
 from spaniel.batch.planning import ListRows, make_plan
 from spaniel.batch.records import record_of

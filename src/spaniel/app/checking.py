@@ -8,10 +8,10 @@ import sqlite3
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.groups import HealthSettings
 from spaniel.app.keys import OWN
 from spaniel.app.paths import default_state_dir
-from spaniel.app.several import several
+from spaniel.app.settings import HealthSettings
+from spaniel.app.values import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.health.history import History

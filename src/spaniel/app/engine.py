@@ -20,12 +20,12 @@ from spaniel.net.guard import Guard
 from spaniel.net.http import Http, RequestOptions
 from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
-from spaniel.pipeline.profile import DEFAULT, Overrides, Profile
+from spaniel.pipeline.profile import DEFAULT, Profile
 from spaniel.pipeline.profile import load as load_profile
-from spaniel.pipeline.readers import AMONG_OTHERS, Limits, Readers
+from spaniel.pipeline.readers import AMONG_OTHERS, Readers, ReadingLimits
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.retrieve import Door
-from spaniel.pipeline.services import Flights, Rendering, Services, Writer
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.services import Flights, Services, Writer
 from spaniel.queue import Queue
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
@@ -54,7 +54,7 @@ class WorkerOptions(NamedTuple):
     """What an engine gets if it belongs to a batch worker."""
 
     hosts: Hosts  # of the run: every request of the engine takes a turn first
-    reading: Limits = AMONG_OTHERS  # which pages are read in this process
+    reading: ReadingLimits = AMONG_OTHERS  # which pages are read in this process
     around: Callable[[Http], Fetcher] | None = None  # the HTTP client, if raw responses are stored
 
 
@@ -84,7 +84,10 @@ class Engine:
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         http = self.http if hosts is None else PoliteHttp(self.http, hosts)
-        self.robots = RobotsGate(http, self.guard, self.settings.robots, self._robots_files())
+        robots = self.settings.robots  # the files are stored beside the page cache
+        folder, seconds = Path(self.settings.cache.folder) / "robots", robots.cache_ttl_hours * 3600
+        files = DiskCache(folder, seconds, robots.cache_entries)
+        self.robots = RobotsGate(http, self.guard, robots, files)
 
     async def __aenter__(self) -> Engine:
         if self._proxies is None:
@@ -106,7 +109,7 @@ class Engine:
         self._services = Services(
             *(door, PlaceClock(self._clock), flights, readers, writer),
             renderer=renderer,
-            rendering=self._rendering(),
+            rendering=self.settings.rendering,
             copies=self.settings.copies,
             queue=queue,
         )
@@ -144,7 +147,7 @@ class Engine:
 
     def read_profile(self, name: str | os.PathLike[str]) -> Profile:
         """The same, without opening anything."""
-        return load_profile(name, self._given())
+        return load_profile(name, self.settings.profile_settings)
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
         return await fetch(request, profile, self.services, trace)
@@ -163,35 +166,15 @@ class Engine:
 
         return Reach(self.services.door, self.http, profile.way, profile.limits.timeout_seconds)
 
-    def _given(self) -> Overrides:
-        settings = self.settings
-        paths = {name: f"tools.webfetch.{name}" for name in (*settings.limits._fields, "user_agent")}
-        return Overrides(
-            settings.headers,
-            settings.limits._asdict(),
-            frozenset(name for name, path in paths.items() if settings.given(path)),
-            frozenset(name for name, path in paths.items() if settings.asked_for(path)),
-        )
-
-    def _robots_files(self) -> DiskCache:
-        """robots.txt files are stored beside the page cache."""
-        robots = self.settings.robots
-        folder = Path(self.settings.cache.folder) / "robots"
-        return DiskCache(folder, robots.cache_ttl_hours * 3600, robots.cache_entries)
-
     def _renderer(self) -> Renders | None:
         """Chromium is started when a page first needs it."""
         if self._given_renderer is not None:
             return self._given_renderer
-        if not self.settings.rendering.browser_enabled:
+        if not self.settings.uses_browser:
             return None
         renderer = Renderer(self.guard, self.settings.browser, self._proxies, self.settings.ca_file)
         self._open.push_async_callback(renderer.close)
         return renderer
-
-    def _rendering(self) -> Rendering:
-        own = self.settings.rendering
-        return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars, own.empty_fallback)
 
 
 class PoliteHttp:

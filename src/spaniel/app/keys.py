@@ -235,6 +235,7 @@ KEYS: tuple[Key, ...] = (
     ),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}
+BY_VARIABLE = {key.variable: key for key in KEYS}
 
 
 def sample() -> str:

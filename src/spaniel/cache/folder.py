@@ -169,6 +169,14 @@ class CacheFolder:
             except OSError:  # a link or worse: not ours
                 return False
 
+    def shards(self) -> frozenset[str]:
+        """The names of the shards that exist."""
+        try:
+            with self.opened() as root:
+                return frozenset(entry.name for entry in root.entries())
+        except FileNotFoundError:
+            return frozenset()
+
     def listing(self, shard: str) -> Iterator[ShardFile]:
         """Everything in one of the 256 shards; nothing if the shard does not exist."""
         try:

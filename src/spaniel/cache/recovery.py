@@ -56,11 +56,17 @@ def end(tx: sqlite3.Connection, folder: CacheFolder, temporary: str) -> None:
 
 def catch_up(tx: sqlite3.Connection, folder: CacheFolder, seconds: float) -> bool:
     """Compare the remaining shards for about `seconds`; True when all are done."""
-    end = time.monotonic() + seconds
-    while (done := totals(tx).reconciled) < len(SHARDS):
+    end, present = time.monotonic() + seconds, None
+    while (now := totals(tx)).reconciled < len(SHARDS):
         if time.monotonic() > end:
             return False
-        reconcile_next(tx, folder, done)
+        if not now.entries:  # a new cache: shards without a folder have nothing to compare
+            present = folder.shards() if present is None else present
+            first = next((at for at in range(now.reconciled, len(SHARDS)) if SHARDS[at] in present), len(SHARDS))
+            if first > now.reconciled:
+                tx.execute("UPDATE totals SET reconciled = ?", (first,))
+                continue
+        reconcile_next(tx, folder, now.reconciled)
     return True
 
 

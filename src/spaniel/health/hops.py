@@ -18,11 +18,12 @@ from spaniel.verdicts import Hop
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
     from spaniel.net.redirects import Ask
-    from spaniel.pipeline.retrieve import Door, Turn
+    from spaniel.pipeline.retrieve import Door
     from spaniel.url.value import Url
 
 MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
@@ -109,13 +110,13 @@ class _LinkVisitor:
     """At each hop: leave the host alone if it asked for that, obey robots.txt if asked to, take a turn, ask."""
 
     __slots__ = ("_ask", "_door", "_turn", "_ways", "deadline")
-    _turn: Turn
+    _turn: HostTurn
     wait = None  # the run waits, with other links meanwhile
 
     def __init__(self, deadline: Deadline, door: Door, ask: Ask, ways: Ways) -> None:
         self.deadline, self._door, self._ask, self._ways = deadline, door, ask, ways
 
-    async def admit(self, hops: LinkHops, target: Target) -> Turn:
+    async def admit(self, hops: LinkHops, target: Target) -> HostTurn:
         url, door, ways, politeness = hops.url, self._door, self._ways, self._ways.politeness
         _leave_alone(door, url.origin, politeness)
         hops.go_to(target)

@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
 from spaniel.health.page_patterns import load_patterns
-from spaniel.pipeline.page_types import Evidence, page_type_of
-from spaniel.reading import read
+from spaniel.pipeline.page_types import PageEvidence, page_type_of
+from spaniel.reading import read_as
 from spaniel.reading.html.parse import parse_html
-from spaniel.reading.kinds import parse_type
+from spaniel.reading.kinds import kind_of, parse_type
 from spaniel.verdicts import Content, Fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from turbohtml import Document as Tree
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document
+    from spaniel.reading.kinds import DetectedKind
     from spaniel.verdicts import Expected
 
 KEPT = 2 << 20  # bytes of the beginning that are kept to be read
@@ -109,9 +110,7 @@ AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the s
 class Reads(Protocol):
     """Reads long pages where they hold up nobody."""
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document: ...
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document: ...
 
 
 class Seen(NamedTuple):
@@ -152,7 +151,7 @@ async def look_at(
     is_all = body.is_kept if body is not None and page.ok else True
     document = await _read(page, kept, hops, reads) if kept and is_all else None
     text = document.markdown if document is not None else ""
-    page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
+    page_type = page_type_of(PageEvidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
     is_challenge = not page_type and load_patterns().is_challenge(page.headers)
     parked = page.ok and (load_patterns().is_parking_host(page.url.host) or load_patterns().looks_parked(text))
     return Seen(
@@ -169,13 +168,14 @@ async def look_at(
 
 async def _read(page: Page, body: bytes, hops: LinkHops, reads: Reads | None) -> Document | None:
     """The page's text; None where it has none that can be read."""
-    given = body, page.headers.get("content-type"), page.url.href, KINDS
+    url = page.url.href
     try:
+        kind = kind_of(page.headers.get("content-type"), body, KINDS)
         if reads is not None:
-            return await reads.read(*given, hops.deadline)
+            return await reads.read(body, kind, url, hops.deadline)
         if len(body) <= AT_ONCE and body.count(b"<") <= TAGS:
-            return read(*given)
-        return await asyncio.to_thread(read, *given)
+            return read_as(kind, body, url)
+        return await asyncio.to_thread(read_as, kind, body, url)
     except SpanielError:
         return None
 

@@ -15,7 +15,7 @@ cdef int shape(Block block, str tag, Known title, double[:, ::1] v, Py_ssize_t r
     chars, count = size + 2 * signs.wide, signs.spaces + 1 + more_words(signs.wide, signs.close)
     v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = count, chars, linked, level
     v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last in COLON_SIGNS else 1 if last in LEADING_ON else 0
-    v[row, GOOD] = linked < MAX_LINKED and not level and (
+    v[row, GOOD] = linked < MOST_LINKED and not level and (
         count >= LONG_WORDS * block.items or chars > LONG_LETTERS * block.items
     )
     v[row, CAPS] = capitals(PyUnicode_KIND(text), PyUnicode_DATA(text), end)

@@ -231,7 +231,7 @@ cdef Outline segment(body):
                 above = parent
             if home >> 1 != out.place:
                 out.close()
-                if len(out.blocks) >= MAX_BLOCKS or len(out.tag) >= MAX_CONTAINERS:
+                if len(out.blocks) >= MOST_BLOCKS or len(out.tag) >= MOST_CONTAINERS:
                     out.cut = True
                     drop_from(node, body)
                     break

@@ -85,20 +85,20 @@ def count_words(str text):
     return words + more_words(wide, close)
 
 
-DEF MAX_STEMS = 512
+DEF MOST_STEMS = 512
 
 
 def stem_places(bytes page, tuple stems):
     """As walls.python_stem_places."""
     cdef const unsigned char *data = page
-    cdef const unsigned char *stem[MAX_STEMS]
-    cdef Py_ssize_t sizes[MAX_STEMS]
-    cdef int following[MAX_STEMS]  # the next stem with the same first byte
+    cdef const unsigned char *stem[MOST_STEMS]
+    cdef Py_ssize_t sizes[MOST_STEMS]
+    cdef int following[MOST_STEMS]  # the next stem with the same first byte
     cdef int first[256]
     cdef Py_ssize_t i, size = len(page), count = len(stems)
     cdef int one
     cdef bytes text
-    if count > MAX_STEMS:
+    if count > MOST_STEMS:
         raise ValueError("too many stems")
     for i in range(256):
         first[i] = -1

@@ -13,14 +13,14 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import Request
 from spaniel.queue import Entry, Queue, QueueSettings
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, text
-from tests.pipeline.climbing import WHOLE, climber, climbing, left_out, tried
+from tests.pipeline.fallback_profiles import WHOLE, client_with, left_out, profile_with, tried
 
 
 @pytest.mark.req("FG-33")
 async def test_the_search_cache_is_off_and_says_so(tmp_path: Path) -> None:
     async with (
         Site({}) as site,
-        climbing(site, cache=tmp_path, profile=climber(["http", "search_cache"])) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(["http", "search_cache"])) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert left_out(outcome) == {"search_cache": "off: no template is set"}
@@ -34,8 +34,8 @@ async def test_a_search_cache_that_is_set_brings_what_is_gone(tmp_path: Path) ->
 
     async with Cache({}) as engine, Site({"/no": text("", 403)}) as site:
         own = {"search_cache": {"template": engine.url("/q?cache={url}", "search.example")}}
-        fallbacks = climber(["http", "search_cache"])
-        async with climbing(site, engine, cache=tmp_path, profile=fallbacks, own=own) as spaniel:
+        fallbacks = profile_with(["http", "search_cache"])
+        async with client_with(site, engine, cache=tmp_path, profile=fallbacks, own=own) as spaniel:
             outcome = await spaniel.outcome(site.url("/a/b"))
             refused = await spaniel.outcome(site.url("/no"))
     page = outcome.require().page
@@ -54,8 +54,8 @@ async def test_mirrors_are_tried_in_order_and_each_is_told(tmp_path: Path) -> No
     pages: dict[str, Page] = {"/two/a": text("from two"), "/three/a": text("from three")}
     async with Site({"/docs/a": text("", 500)}) as site, Site(pages) as other:
         at = [other.url(path, "mirror.example") for path in ("/one/", "/two/", "/three/")]
-        async with climbing(
-            site, other, cache=tmp_path, profile=climber(["http", "mirrors"]), own=mirrors(site, *at)
+        async with client_with(
+            site, other, cache=tmp_path, profile=profile_with(["http", "mirrors"]), own=mirrors(site, *at)
         ) as spaniel:
             outcome = await spaniel.outcome(site.url("/docs/a"))
     assert tried(outcome) == [("http", "http_5xx"), ("mirrors", "http_4xx"), ("mirrors", "ok")]
@@ -70,7 +70,9 @@ async def test_mirrors_are_tried_in_order_and_each_is_told(tmp_path: Path) -> No
 async def test_only_what_lies_below_a_prefix_has_a_mirror(tmp_path: Path) -> None:
     async with Site({}) as site, Site({"/m/": text("root"), "/m/x?q=1": text("")}) as other:
         own = mirrors(site, other.url("/m/", "mirror.example"))
-        async with climbing(site, other, cache=tmp_path, profile=climber(["http", "mirrors"]), own=own) as spaniel:
+        async with client_with(
+            site, other, cache=tmp_path, profile=profile_with(["http", "mirrors"]), own=own
+        ) as spaniel:
             outcomes = [await spaniel.outcome(site.url(path)) for path in ("/docsx/a", "/", "/docs", "/docs/x?q=1")]
             bare = await spaniel.outcome(site.url("/docs/").replace("site.", "a.site."))
     fields = [left_out(outcome).get("mirrors") for outcome in (*outcomes, bare)]
@@ -81,15 +83,15 @@ async def test_only_what_lies_below_a_prefix_has_a_mirror(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("FG-34", "FG-05")
-async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_path: Path) -> None:
+async def test_mirror_is_guarded_and_used_only_if_the_page_is_gone(tmp_path: Path) -> None:
     async with Site({"/docs/no": text("", 403)}) as site, Site({"/docs/a": text("x")}) as other:
         own = mirrors(site, other.url("/docs/", "mirror.example"))
-        profile, resolver = climber(["http", "mirrors"]), FakeResolver({"mirror.example": "10.0.0.1"})
-        async with climbing(site, other, cache=tmp_path, profile=profile, own=own, resolver=resolver) as spaniel:
+        profile, resolver = profile_with(["http", "mirrors"]), FakeResolver({"mirror.example": "10.0.0.1"})
+        async with client_with(site, other, cache=tmp_path, profile=profile, own=own, resolver=resolver) as spaniel:
             blocked = await spaniel.outcome(site.url("/docs/a"))
             refused = await spaniel.outcome(site.url("/docs/no"))
         assert other.requests.total() == 0
-        async with climbing(site, other, cache=tmp_path, profile=profile, own=own) as spaniel:
+        async with client_with(site, other, cache=tmp_path, profile=profile, own=own) as spaniel:
             assert (await spaniel.outcome(site.url("/docs/a"))).found is not None  # the control
     assert tried(blocked) == [("http", "http_4xx"), ("mirrors", "ssrf_blocked")]
     assert left_out(refused) == {"mirrors": "not after 403"}
@@ -122,12 +124,12 @@ def waiting(cache: Path) -> list[Entry]:
 
 
 @pytest.mark.req("FG-35", "FG-36", "FG-30")
-async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that_was_tried(tmp_path: Path) -> None:
+async def test_failed_page_is_queued_with_its_attempts(tmp_path: Path) -> None:
     clock = FakeClock()
     own = {"archive": {"available": "http://archive.example:1/?u={url}"}}
     async with (
         Site({"/a": text("", 503)}) as site,
-        climbing(site, cache=tmp_path, profile=climber(WHOLE), clock=clock, own=own) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(WHOLE), clock=clock, own=own) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a?utm_source=x&b=1"))
         [entry] = waiting(tmp_path)
@@ -144,7 +146,7 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
     assert outcome.refusal is not None
     assert (outcome.refusal.details["status"], outcome.status) == (503, 503)
     assert (entry.url, entry.requested_url) == (site.url("/a?b=1"), site.url("/a?utm_source=x&b=1"))
-    assert (entry.profile, entry.profile_file, entry.code) == ("climber", "", "http_5xx")
+    assert (entry.profile, entry.profile_file, entry.code) == ("profile_with", "", "http_5xx")
     assert entry.message == outcome.refusal.message
     assert [(attempt["fallback"], attempt["outcome"]) for attempt in entry.attempts] == fallbacks[:-1]
     assert [attempt["waited"] for attempt in entry.attempts] == [0, 5, 15, 45, 0]
@@ -153,8 +155,8 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
 
 
 @pytest.mark.req("FG-35", "FG-03")
-async def test_no_credentials_are_written_into_the_queue_and_a_warning_tells_of_them(tmp_path: Path) -> None:
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel:
+async def test_queue_has_no_credentials(tmp_path: Path) -> None:
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile_with(["http", "queue"])) as spaniel:
         outcome = await spaniel.outcome(site.url("/a").replace("//", "//user:geheim@"))
         assert (await spaniel.outcome(site.url("/a"))).warnings == ()
         assert not any("geheim" in str(seen) or "authorization" in seen for seen in site.seen)
@@ -171,7 +173,7 @@ async def test_no_credentials_are_written_into_the_queue_and_a_warning_tells_of_
 async def test_what_a_person_may_get_is_queued_whoever_said_no(tmp_path: Path, status: int, queued: int) -> None:
     async with (
         Site({"/a": text("", status)}) as site,
-        climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(["http", "queue"])) as spaniel,
     ):
         await spaniel.outcome(site.url("/a"))
     assert len(waiting(tmp_path)) == queued
@@ -179,8 +181,8 @@ async def test_what_a_person_may_get_is_queued_whoever_said_no(tmp_path: Path, s
 
 @pytest.mark.req("FG-35", "FG-05")
 async def test_what_our_own_guard_refuses_is_for_nobody_to_get(tmp_path: Path) -> None:
-    profile, resolver = climber(["http", "queue"]), FakeResolver(elsewhere="10.0.0.1")
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=profile, resolver=resolver) as spaniel:
+    profile, resolver = profile_with(["http", "queue"]), FakeResolver(elsewhere="10.0.0.1")
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile, resolver=resolver) as spaniel:
         outcome = await spaniel.outcome(site.url("/a"))
     assert left_out(outcome) == {"queue": "not after ssrf_blocked"}
     assert waiting(tmp_path) == []
@@ -194,8 +196,8 @@ async def test_a_page_is_queued_even_when_the_time_is_over(tmp_path: Path) -> No
         clock.advance(31)
         return text("", 500)
 
-    profile = climber(["http", "archive", "queue"], total_seconds=30)
-    async with Site({"/a": slow}) as site, climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
+    profile = profile_with(["http", "archive", "queue"], total_seconds=30)
+    async with Site({"/a": slow}) as site, client_with(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
         outcome = await spaniel.outcome(site.url("/a"))
     assert tried(outcome) == [("http", "http_5xx"), ("queue", "ok")]
     assert left_out(outcome) == {"archive": "the 30 s of the whole fetch have passed"}
@@ -205,8 +207,8 @@ async def test_a_page_is_queued_even_when_the_time_is_over(tmp_path: Path) -> No
 @pytest.mark.req("FG-35")
 async def test_a_queue_that_is_full_says_so_and_loses_nothing(tmp_path: Path) -> None:
     own = {"queue": {"max_entries": 1}}
-    profile = climber(["http", "queue"])
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=profile, own=own) as spaniel:
+    profile = profile_with(["http", "queue"])
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile, own=own) as spaniel:
         first, second = [await spaniel.outcome(site.url(path)) for path in ("/a", "/b")]
         again = await spaniel.outcome(site.url("/a"))
     assert [outcome.attempts[-1].outcome for outcome in (first, second, again)] == ["ok", "bad_args", "ok"]
@@ -218,8 +220,8 @@ async def test_a_queue_that_is_full_says_so_and_loses_nothing(tmp_path: Path) ->
     assert [entry.url for entry in waiting(tmp_path)] == [site.url("/a")]
 
 
-async def test_an_outcome_of_a_whole_ladder_can_be_written_as_json(tmp_path: Path) -> None:
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel:
+async def test_outcome_of_all_fallbacks_is_written_as_json(tmp_path: Path) -> None:
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile_with(["http", "queue"])) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a")))
     fields = json.loads(json.dumps(outcome.as_dict()))
     assert [attempt["fallback"] for attempt in fields["attempts"]] == ["http", "queue"]

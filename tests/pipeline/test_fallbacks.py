@@ -1,4 +1,4 @@
-"""How a ladder is climbed: deadlines, attempts, threads; and what is kept and shared of what it brings."""
+"""How fallbacks run: deadlines, attempts, threads; what is cached and shared."""
 
 from __future__ import annotations
 
@@ -18,32 +18,30 @@ from spaniel.app.engine import Engine
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallback import FallbackKind
-from spaniel.pipeline.fallbacks import FALLBACKS
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Fallback, Profile, load
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops
 from spaniel.pipeline.services import Services
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for, text
-from tests.pipeline.test_rungs import PAINTED, Stage, opened
+from tests.pipeline.test_fallback_kinds import PAINTED, Stage, opened
 
 
-def with_ladder(*names: str, **fields: Any) -> Profile:
+def profile_of(*names: str, **fields: Any) -> Profile:
     return load()._replace(name="own", fallbacks=tuple(Fallback(name, {}) for name in names), **fields)
 
 
 class Steps:
-    """A kind of rung that fails, and remembers what it was given."""
+    """A kind of fallback that fails, and records its arguments."""
 
     def __init__(self, patch: pytest.MonkeyPatch, *, why: str = "", takes: tuple[FakeClock, int] | None = None) -> None:
         self.deadlines: list[Deadline] = []
         self._takes = takes
-        patch.setitem(FALLBACKS, "steps", FallbackKind(lambda _, __: why, self._climb, lambda _, __: False))
+        patch.setitem(FALLBACKS, "steps", FallbackKind(lambda _, __: why, self._fetch, lambda _, __: False))
 
-    async def _climb(
+    async def _fetch(
         self, state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
     ) -> FetchedPage:
         self.deadlines.append(deadline)
@@ -54,8 +52,10 @@ class Steps:
 
 
 @pytest.mark.req("FR-WF-10a", "D2-25")
-async def test_without_a_total_all_rungs_share_one_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, profile = Steps(monkeypatch), with_ladder("steps", "steps")
+async def test_without_a_total_all_fallbacks_share_one_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, profile = Steps(monkeypatch), profile_of("steps", "steps")
     async with Site({}) as site:
         async with opened(site, tmp_path, None, profile) as spaniel:
             outcome = await spaniel.outcome(Request(site.url("/")))
@@ -73,7 +73,7 @@ async def test_what_has_no_time_left_is_left_out_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = FakeClock()
-    steps, profile = Steps(monkeypatch, takes=(clock, 16)), with_ladder("steps", "steps", "steps")
+    steps, profile = Steps(monkeypatch, takes=(clock, 16)), profile_of("steps", "steps", "steps")
     profile = profile._replace(limits=profile.limits._replace(timeout_seconds=20, total_seconds=30))
     async with (
         Site({}) as site,
@@ -85,9 +85,9 @@ async def test_what_has_no_time_left_is_left_out_and_that_is_told(
     assert outcome.left_out == (("steps", "the 30 s of the whole fetch have passed", 2),)
 
 
-async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_profile_of_which_no_fallback_applies_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Steps(monkeypatch, why="not today")
-    async with Site({}) as site, opened(site, tmp_path, None, with_ladder("steps")) as spaniel:
+    async with Site({}) as site, opened(site, tmp_path, None, profile_of("steps")) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BAD_ARGS
@@ -95,11 +95,9 @@ async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, mo
     assert outcome.refusal.details == expected
 
 
-async def test_a_rung_that_has_nothing_to_say_of_its_failure_leaves_the_page_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_fallback_without_failure_note_keeps_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Steps(monkeypatch)
-    async with Site({"/": text("x")}) as site, opened(site, tmp_path, None, with_ladder("http", "steps")) as spaniel:
+    async with Site({"/": text("x")}) as site, opened(site, tmp_path, None, profile_of("http", "steps")) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert [attempt.outcome for attempt in outcome.attempts] == ["ok", "network"]
     assert (outcome.require().page.markdown, outcome.caveats) == ("x\n", ())

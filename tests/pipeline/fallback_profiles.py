@@ -1,4 +1,4 @@
-"""A Spaniel whose profile climbs a ladder of the test's, on a clock that waits for nothing."""
+"""A client whose profile has the test's fallbacks, on a clock that waits for nothing."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ WHOLE: list[object] = [
 ]  # fmt: skip
 
 
-def climber(fallbacks: Sequence[object], respect: bool = True, **limits: int) -> Profile:
+def profile_with(fallbacks: Sequence[object], respect: bool = True, **limits: int) -> Profile:
     limits = {"timeout_seconds": 20, "total_seconds": 300, **limits}
     hosts = {"max_concurrent": 2, "respect_delays": respect}
-    data = {"name": "climber", "version": "1", "policy": "ingest", "fallbacks": list(fallbacks), "limits": limits}
+    data = {"name": "profile_with", "version": "1", "policy": "ingest", "fallbacks": list(fallbacks), "limits": limits}
     return profile_from({**data, "hosts": hosts}, "test")
 
 
 @asynccontextmanager
-async def climbing(
+async def client_with(
     *sites: Site,
     cache: Path,
     profile: Profile,

@@ -17,15 +17,13 @@ from spaniel.app.settings import from_data
 from spaniel.net.http import Page
 from spaniel.pipeline.caching import CacheLookup, keep, key_of, look_up
 from spaniel.pipeline.fetch import prepare
-from spaniel.pipeline.outcome import CacheInfo, Found
+from spaniel.pipeline.outcome import CacheInfo, FoundPage
 from spaniel.pipeline.page_types import BlockedPage
 from spaniel.pipeline.profile import Profile, load
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage
 from spaniel.pipeline.services import Services
-from spaniel.pipeline.stale import Revalidated, StaleEntry
-from spaniel.pipeline.task import FetchResult, FetchTask
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.task import FetchTask, StaleEntry
 from spaniel.reading.document import Document, Metadata
 from spaniel.testing import FakeClock, FakeResolver
 from spaniel.url import parse
@@ -51,13 +49,13 @@ class Desk:
 
     def result(
         self, head: dict[str, str] | None = None, body: bytes = BODY, status: int = 200, **fields: Any
-    ) -> FetchResult:
+    ) -> FetchedPage:
         page = Page(parse(URL), status, "", HEAD if head is None else head, body)
         document = Document(body.decode(), "Otters", "en", metadata=Metadata(author="A. Writer"))
-        way = FetchedPage(page, ("https://a.example/old",), ())
-        return FetchResult(way, document, self.clock.now(), "http", ())._replace(**fields)
+        fetched = FetchedPage(page, ("https://a.example/old",), (), document=document, fetched_at=self.clock.now())
+        return fetched._replace(**fields)
 
-    async def keep(self, best: FetchResult, stale: StaleEntry | None = None, **fields: Any) -> Found:
+    async def keep(self, best: FetchedPage, stale: StaleEntry | None = None, **fields: Any) -> FoundPage:
         trace = Trace()
         found = await keep(self.task(stale, **fields), best, self.profile, self.services, trace)
         self.ended = next(step.outcome for step in trace.steps if step.name == "write_cache")
@@ -109,9 +107,9 @@ async def test_a_page_is_kept_with_all_that_is_known_of_it(tmp_path: Path) -> No
 async def test_data_pages_and_the_address_of_a_snapshot_go_with_it(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         best = here.result({})
-        way = best.fetched._replace(archive_url="https://archive.example/1", archive_date="2020-01-01")
+        best = best._replace(archive_url="https://archive.example/1", archive_date="2020-01-01")
         document = replace(best.document, data='{"a":1}', pages=(0, 5))
-        page = (await here.keep(best._replace(fetched=way, document=document))).page
+        page = (await here.keep(best._replace(document=document))).page
     assert (page.data, page.pages, page.content_type) == ('{"a":1}', [0, 5], "")
     assert (page.archive_url, page.archive_date) == ("https://archive.example/1", "2020-01-01")
 
@@ -155,11 +153,11 @@ async def test_what_must_not_be_kept_is_dropped(
 
 
 @pytest.mark.req("FG-40")
-async def test_a_304_renews_the_copy_and_what_it_does_not_name_again_stays(tmp_path: Path) -> None:
+async def test_304_renews_the_copy_and_keeps_its_validators(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         copy = await here.stale()
-        proof = Revalidated(copy, "not_modified")
-        found = await here.keep(here.result({"etag": 'W/"v1"'}, b"", 304, proof=proof, notes=("way",)), copy)
+        result = here.result({"etag": 'W/"v1"'}, b"", 304, revalidated="not_modified", notes=("way",))
+        found = await here.keep(result, copy)
         hit = here.look().found
     assert found.cache_info == CacheInfo(here.clock.now(), 168.0, 'W/"v1"', DATE, "not_modified")
     assert (found.page.markdown, found.page.notes, found.page.freshness) == (BODY.decode(), ["way"], "blog")
@@ -172,7 +170,7 @@ async def test_the_same_bytes_are_known_by_what_they_came_with_this_time(tmp_pat
     async with desk(tmp_path) as here:
         copy = await here.stale()
         head = {"content-type": HEAD["content-type"]}
-        found = await here.keep(here.result(head, proof=Revalidated(copy, "unchanged")), copy)
+        found = await here.keep(here.result(head, revalidated="unchanged"), copy)
     assert found.cache_info == CacheInfo(here.clock.now(), 168.0, None, None, "unchanged")
 
 
@@ -199,11 +197,11 @@ async def test_what_scripts_have_made_is_known_by_its_bytes_alone(tmp_path: Path
 
 
 @pytest.mark.req("FG-38")
-async def test_the_class_is_the_one_that_is_asked_for_or_the_copys_own_or_the_rules(tmp_path: Path) -> None:
+async def test_freshness_class_comes_from_request_copy_or_rules(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         asked = await here.keep(here.result(), freshness_class="status")
         assert (asked.page.freshness, asked.cache_info and asked.cache_info.ttl_hours) == ("status", 1.0)
-        copy = here.look(freshness_class="news").found  # the request's class rules over the stored time
+        copy = here.look(freshness_class="news").found  # the request's class overrides the stored time
         assert copy is not None
         assert (copy.page.freshness, copy.cache_info and copy.cache_info.ttl_hours) == ("news", 24.0)
         other = await here.keep(here.result(), freshness_class="other")  # as long as the profile says
@@ -260,13 +258,12 @@ async def test_a_copy_is_not_for_those_who_may_not_go_its_way(tmp_path: Path) ->
     async with desk(tmp_path) as here:
         await here.keep(here.result())
         assert here.look(allowed_domains=["a.example"]).found is not None
-        led = here.result()
-        await here.keep(led._replace(fetched=led.fetched._replace(chain=("https://b.example/",))))
+        await here.keep(here.result(chain=("https://b.example/",)))
         assert here.look(allowed_domains=["a.example"]) == CacheLookup()  # nor the way that led there
 
 
 @pytest.mark.req("D2-04")
-async def test_a_copy_is_for_its_profile_in_its_version_and_under_its_guard_alone(tmp_path: Path) -> None:
+async def test_copy_belongs_to_profile_version_and_guard(tmp_path: Path) -> None:
     open_guard = {"block_loopback": False, "allow_insecure_overrides": True}
     async with desk(tmp_path, open_guard) as here:
         await here.keep(here.result())

@@ -1,4 +1,4 @@
-"""When a rung is climbed, what the browser is asked for, and what becomes of what it brings. No Chromium is needed."""
+"""When a fallback applies, what the browser is requested to do, and what becomes of its page. No Chromium is needed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Profile, from_data, load
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, text
 from spaniel.url import parse
 
@@ -61,9 +60,7 @@ def fallback_names(outcome: Outcome) -> list[tuple[str, str]]:
 
 @pytest.mark.req("FR-WF-12c")
 @pytest.mark.parametrize(("least", "asked"), [(10, 0), (11, 1)])
-async def test_a_page_is_rendered_if_it_has_fewer_characters_than_the_least(
-    tmp_path: Path, least: int, asked: int
-) -> None:
+async def test_page_is_rendered_below_min_extracted_chars(tmp_path: Path, least: int, asked: int) -> None:
     stage = Stage()
     async with (
         Site({"/": SHELL}) as site,
@@ -83,7 +80,7 @@ async def test_what_was_refused_over_http_is_not_tried_in_the_browser(tmp_path: 
 
 
 @pytest.mark.req("FR-WF-12a")
-async def test_a_page_that_the_browser_could_not_bring_is_not_tried_over_http(tmp_path: Path) -> None:
+async def test_failed_forced_rendering_is_not_retried_over_http(tmp_path: Path) -> None:
     stage = Stage(SpanielError(Code.BROWSER_CRASHED, error="x"))
     async with Site({"/": SHELL}) as site, opened(site, tmp_path, stage) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
@@ -91,7 +88,7 @@ async def test_a_page_that_the_browser_could_not_bring_is_not_tried_over_http(tm
     assert site.requests["/"] == 0
 
 
-async def test_a_ladder_without_http_begins_with_the_browser(tmp_path: Path) -> None:
+async def test_fallbacks_without_http_begin_with_the_browser(tmp_path: Path) -> None:
     stage, usual = Stage(), load()
     profile = usual._replace(fallbacks=usual.fallbacks[1:], name="rendered")
     async with Site({"/": text("x")}) as site, opened(site, tmp_path, stage, profile) as spaniel:
@@ -101,7 +98,7 @@ async def test_a_ladder_without_http_begins_with_the_browser(tmp_path: Path) -> 
 
 
 @pytest.mark.req("FG-20", "FG-31", "FG-36")
-async def test_on_a_longer_ladder_the_browser_renders_what_a_retry_brought(tmp_path: Path) -> None:
+async def test_browser_renders_a_page_fetched_by_a_retry(tmp_path: Path) -> None:
     answers = [text("", 500), SHELL]
 
     async def shell() -> Reply:
@@ -145,7 +142,7 @@ async def test_robots_is_asked_wherever_the_page_moves_on_to(tmp_path: Path) -> 
 
 
 @pytest.mark.req("FR-WF-09a", "D2-05")
-async def test_notes_of_robots_and_of_the_browser_are_joined_and_none_is_made_twice(tmp_path: Path) -> None:
+async def test_notes_of_robots_and_browser_are_joined_once(tmp_path: Path) -> None:
     note = "robots_unavailable_fail_open"
     stage = Stage(PAINTED._replace(notes=("of the browser", note)), "/on")
     unwell: dict[str, Page] = {"/robots.txt": text("", 503)}
@@ -156,7 +153,7 @@ async def test_notes_of_robots_and_of_the_browser_are_joined_and_none_is_made_tw
 
 
 @pytest.mark.req("FR-WF-10a", "D2-25")
-async def test_robots_has_no_more_time_than_the_fetch_has_left_when_a_page_moves_on(tmp_path: Path) -> None:
+async def test_robots_check_of_a_navigation_has_the_time_left(tmp_path: Path) -> None:
     given: list[Deadline] = []
     stage = Stage(PAINTED, "/on")
     async with Site({}) as site, opened(site, tmp_path, stage, timeout_seconds=40) as spaniel:
@@ -224,7 +221,7 @@ async def test_a_rendered_error_is_the_servers(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-03", "FR-WF-12b")
-async def test_a_copy_over_http_is_not_served_to_whoever_wants_the_page_rendered(tmp_path: Path) -> None:
+async def test_http_copy_is_not_served_for_a_forced_rendering(tmp_path: Path) -> None:
     stage = Stage()
     async with Site({"/": text("over http")}) as site:
         async with opened(site, tmp_path, stage) as spaniel:

@@ -1,4 +1,4 @@
-"""Hosts without HTTPS: found out, told, remembered. Portless addresses reach loopback through a proxy of the test's."""
+"""Hosts without HTTPS: detected, reported, remembered. Portless URLs reach loopback through a proxy of the test."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ from spaniel.net.http import Page
 from spaniel.pipeline.fallbacks import FALLBACKS
 from spaniel.pipeline.fetch import prepare
 from spaniel.pipeline.outcome import Attempt
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
-from tests.pipeline.climbing import RETRIES, climber, left_out, tried
+from tests.pipeline.fallback_profiles import RETRIES, left_out, profile_with, tried
 
-LADDER = ["http", "plain_http"]
+FALLBACKS_IN_ORDER = ["http", "plain_http"]
 
 
 class FetchOptions(Site):
@@ -41,7 +40,7 @@ class FetchOptions(Site):
 
 @contextmanager
 def closed_port() -> Iterator[int]:
-    """A port at which nobody listens, and which nobody else gets meanwhile."""
+    """A port without a listener, reserved for this test."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -66,13 +65,13 @@ async def without_https(
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
         async with (
             Engine(settings, FakeResolver(), clock or FakeClock(datetime.now(UTC))) as engine,
-            Spaniel(engine=engine, profile=climber(LADDER)) as spaniel,
+            Spaniel(engine=engine, profile=profile_with(FALLBACKS_IN_ORDER)) as spaniel,
         ):
             yield spaniel
 
 
 @pytest.mark.req("FG-13", "FG-36")
-async def test_a_host_without_https_is_asked_over_http_which_is_noted_and_remembered(
+async def test_host_without_https_is_fetched_over_http_and_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with FetchOptions({"/a": text("plain"), "/b": text("again")}) as way:
@@ -157,7 +156,7 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
         services = engine.services
-        state = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
+        state = Attempts(prepare(Request("http://a.example/"), profile_with(FALLBACKS_IN_ORDER), services, Trace()))
         await FALLBACKS["plain_http"].fetch(state, services, Deadline(9), PageHops(state.task.url), {})
         assert services.door.hosts.is_http_only("a.example") is learnt
 
@@ -187,7 +186,7 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
 ) -> None:
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
-        profile = climber(["http", *RETRIES, "plain_http"])
+        profile = profile_with(["http", *RETRIES, "plain_http"])
         task = prepare(Request("http://a.example/"), profile, engine.services, Trace())
         state = Attempts(task)
         assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == "HTTPS has not failed on this host"
@@ -202,4 +201,4 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
 async def test_what_was_upgraded_is_known(tmp_path: Path, url: str, upgraded: bool) -> None:
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
-        assert prepare(Request(url), climber(LADDER), engine.services, Trace()).is_upgraded is upgraded
+        assert prepare(Request(url), profile_with(FALLBACKS_IN_ORDER), engine.services, Trace()).is_upgraded is upgraded

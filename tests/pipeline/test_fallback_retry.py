@@ -13,12 +13,11 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.fetch import _Deadlines as _Times
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Limits, from_data, load
+from spaniel.pipeline.profile import FetchLimits, from_data, load
 from spaniel.pipeline.record import record_of
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
-from tests.pipeline.climbing import RETRIES, WHOLE, climber, climbing, left_out, tried
+from tests.pipeline.fallback_profiles import RETRIES, WHOLE, client_with, left_out, profile_with, tried
 
 RETRYING = ["http", *RETRIES]
 
@@ -36,14 +35,14 @@ def after(*failures: Reply, then: Reply | None = None) -> Page:
 async def fetched(page: Page, cache: Path, clock: FakeClock, chance: float = 0.0) -> Outcome:
     async with (
         Site({"/a": page}) as site,
-        climbing(site, cache=cache, profile=climber(RETRYING), clock=clock, chance=chance) as spaniel,
+        client_with(site, cache=cache, profile=profile_with(RETRYING), clock=clock, chance=chance) as spaniel,
     ):
         return await spaniel.outcome(site.url("/a"))
 
 
 @pytest.mark.req("FG-30", "FG-36")
 @pytest.mark.parametrize("status", [500, 503])
-async def test_what_may_pass_is_tried_three_times_more_after_5_15_and_45_seconds(tmp_path: Path, status: int) -> None:
+async def test_transient_failure_is_retried_after_5_15_and_45_seconds(tmp_path: Path, status: int) -> None:
     clock, failure = FakeClock(), text("", status)
     outcome = await fetched(after(failure, failure, failure), tmp_path, clock)
     assert clock.slept == [5, 15, 45]
@@ -65,7 +64,7 @@ async def test_a_server_that_hangs_up_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FG-30")
-async def test_there_are_no_more_than_three_retries_and_the_last_failure_is_told(tmp_path: Path) -> None:
+async def test_last_failure_is_reported_after_three_retries(tmp_path: Path) -> None:
     clock = FakeClock()
     outcome = await fetched(after(text("", 500), then=text("", 502)), tmp_path, clock)
     assert [attempt.status for attempt in outcome.attempts] == [500, 502, 502, 502]
@@ -85,7 +84,7 @@ async def test_what_a_site_says_at_last_is_what_is_told(tmp_path: Path, last: in
 
 
 @pytest.mark.req("FG-30")
-async def test_a_page_that_comes_is_not_asked_for_again_and_each_retry_says_so(tmp_path: Path) -> None:
+async def test_fetched_page_is_not_retried(tmp_path: Path) -> None:
     clock = FakeClock()
     outcome = await fetched(after(text("", 503)), tmp_path, clock)
     assert (clock.slept, tried(outcome)) == ([5], [("http", "http_5xx"), ("retry", "ok")])
@@ -105,7 +104,7 @@ async def test_the_dice_are_thrown_for_each_wait(tmp_path: Path) -> None:
     clock, thrown = FakeClock(), iter((0.0, 1.0, 0.5))
     async with (
         Site({"/a": text("", 500)}) as site,
-        climbing(site, cache=tmp_path, profile=climber(RETRYING), clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(RETRYING), clock=clock) as spaniel,
     ):
         engine = spaniel._engine
         engine._services = engine.services._replace(chance=lambda: next(thrown))
@@ -123,7 +122,7 @@ async def test_what_will_not_pass_is_not_tried_again(tmp_path: Path, status: int
 
 
 @pytest.mark.req("FG-30")
-async def test_a_page_that_takes_too_long_is_tried_again_with_time_of_its_own(tmp_path: Path) -> None:
+async def test_each_retry_has_its_own_deadline(tmp_path: Path) -> None:
     clock, calls = FakeClock(), 0
 
     async def slow_at_first() -> Reply:
@@ -135,7 +134,7 @@ async def test_a_page_that_takes_too_long_is_tried_again_with_time_of_its_own(tm
 
     async with (
         Site({"/a": slow_at_first}) as site,
-        climbing(site, cache=tmp_path, profile=climber(RETRYING, timeout_seconds=1), clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(RETRYING, timeout_seconds=1), clock=clock) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert tried(outcome) == [("http", "timeout"), ("retry", "ok")]
@@ -148,7 +147,7 @@ async def test_a_host_of_which_even_robots_txt_fails_is_tried_again(tmp_path: Pa
     pages: dict[str, Page] = {"/robots.txt": text("", 503), "/a": text("x")}
     async with (
         Site(pages) as site,
-        climbing(site, cache=tmp_path, profile=climber([*RETRYING, "archive"]), clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with([*RETRYING, "archive"]), clock=clock) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert tried(outcome) == [("http", "robots_unavailable")] + [("retry", "robots_unavailable")] * 3
@@ -180,7 +179,7 @@ async def test_a_host_that_says_how_long_to_wait_is_waited_for(
 
 
 @pytest.mark.req("FG-22", "FG-30")
-async def test_a_wait_that_nobody_has_patience_for_ends_it_at_once_with_what_is_known(tmp_path: Path) -> None:
+async def test_too_long_a_wait_ends_the_fetch_at_once(tmp_path: Path) -> None:
     clock = FakeClock()
     outcome = await fetched(text("", 429, {"Retry-After": "3600"}), tmp_path, clock)
     assert (clock.slept, tried(outcome)) == ([], [("http", "http_4xx")])
@@ -192,16 +191,16 @@ async def test_a_wait_that_nobody_has_patience_for_ends_it_at_once_with_what_is_
 
 @pytest.mark.req("FG-22")
 async def test_who_has_more_patience_says_so(tmp_path: Path) -> None:
-    clock, profile = FakeClock(), climber(RETRYING, total_seconds=7200)
+    clock, profile = FakeClock(), profile_with(RETRYING, total_seconds=7200)
     busy = after(text("", 429, {"Retry-After": "3600"}))
-    async with Site({"/a": busy}) as site, climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
+    async with Site({"/a": busy}) as site, client_with(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a"), max_wait=3600))
     assert (clock.slept, tried(outcome)) == ([3600], [("http", "http_4xx"), ("retry", "ok")])
 
 
 @pytest.mark.parametrize("wait", [-1, float("nan"), float("inf"), 86_401])
 async def test_patience_has_bounds(tmp_path: Path, wait: float) -> None:
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile_with(RETRYING)) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a"), max_wait=wait))
     assert outcome.refusal is not None
     assert (outcome.refusal.code, outcome.refusal.details["field"]) == (Code.BAD_ARGS, "max_wait")
@@ -209,14 +208,12 @@ async def test_patience_has_bounds(tmp_path: Path, wait: float) -> None:
 
 @pytest.mark.req("FG-22")
 @pytest.mark.parametrize(("status", "code"), [(429, Code.HTTP_4XX), (503, Code.HTTP_5XX)])
-async def test_a_host_that_asked_for_time_is_left_alone_by_every_fetch_until_then(
-    tmp_path: Path, status: int, code: Code
-) -> None:
+async def test_retry_after_holds_for_all_fetches_of_the_host(tmp_path: Path, status: int, code: Code) -> None:
     clock = FakeClock()
     pages: dict[str, Page] = {"/busy": text("", status, {"Retry-After": "100"}), "/a": text("x")}
     async with (
         Site(pages) as site,
-        climbing(site, cache=tmp_path, profile=climber([*WHOLE]), clock=clock, own={"archive": OFF}) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with([*WHOLE]), clock=clock, own={"archive": OFF}) as spaniel,
     ):
         await spaniel.outcome(site.url("/busy"))
         asked = site.requests.total()
@@ -243,7 +240,7 @@ async def test_a_profile_that_heeds_nothing_asks_all_the_same(tmp_path: Path) ->
     pages: dict[str, Page] = {"/busy": text("", 429, {"Retry-After": "100"}), "/a": text("x")}
     async with (
         Site(pages) as site,
-        climbing(site, cache=tmp_path, profile=climber(["http"], respect=False), clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(["http"], respect=False), clock=clock) as spaniel,
     ):
         await spaniel.outcome(site.url("/busy"))
         assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"
@@ -257,7 +254,7 @@ async def test_no_redirect_leads_to_a_host_that_asked_to_be_left_alone(tmp_path:
         pages: dict[str, Page] = {"/a": redirect(other.url("/b", "other.example"))}
         async with (
             Site(pages) as site,
-            climbing(site, other, cache=tmp_path, profile=climber(["http"]), clock=clock) as spaniel,
+            client_with(site, other, cache=tmp_path, profile=profile_with(["http"]), clock=clock) as spaniel,
         ):
             assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"  # the control
             await spaniel.outcome(other.url("/busy", "other.example"))
@@ -270,12 +267,12 @@ async def test_no_redirect_leads_to_a_host_that_asked_to_be_left_alone(tmp_path:
 
 
 @pytest.mark.req("FG-30")
-async def test_a_ladder_never_runs_beyond_its_total_and_says_what_it_leaves_out_for_that(tmp_path: Path) -> None:
-    clock, profile = FakeClock(), climber(RETRYING, total_seconds=30)
+async def test_fallbacks_stay_within_the_total_and_record_what_is_skipped(tmp_path: Path) -> None:
+    clock, profile = FakeClock(), profile_with(RETRYING, total_seconds=30)
     began = clock.monotonic()
     async with (
         Site({"/a": text("", 500)}) as site,
-        climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert clock.slept == [5, 15]
@@ -287,25 +284,28 @@ async def test_the_waits_are_steps_of_the_trace(tmp_path: Path) -> None:
     trace = Trace()
     async with (
         Site({"/a": after(text("", 500))}) as site,
-        climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(RETRYING)) as spaniel,
     ):
         await spaniel.outcome(Request(site.url("/a")), trace)
     assert [(s.outcome, s.attempt) for s in trace.steps if s.name == "wait"] == [("5.0 s", 2)]
 
 
-async def test_without_a_total_waiting_takes_nothing_from_the_shared_deadline(tmp_path: Path) -> None:
-    clock, profile = FakeClock(), climber(RETRYING, total_seconds=0, timeout_seconds=10)
+async def test_waiting_does_not_count_for_the_shared_deadline(tmp_path: Path) -> None:
+    clock, profile = FakeClock(), profile_with(RETRYING, total_seconds=0, timeout_seconds=10)
     async with (
         Site({"/a": after(text("", 500), text("", 500), text("", 500))}) as site,
-        climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert (clock.slept, outcome.require().page.served_by) == ([5, 15, 45], "retry")
 
 
-async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_path: Path) -> None:
-    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
-        shared, each = _Times(Limits(10), spaniel._engine.services), _Times(Limits(10, 60), spaniel._engine.services)
+async def test_only_a_shared_deadline_moves_with_each_wait(tmp_path: Path) -> None:
+    async with Site({}) as site, client_with(site, cache=tmp_path, profile=profile_with(RETRYING)) as spaniel:
+        shared, each = (
+            _Times(FetchLimits(10), spaniel._engine.services),
+            _Times(FetchLimits(10, 60), spaniel._engine.services),
+        )
         for times, moved in ((shared, 45.0), (each, 0.0)):
             deadline = times.next()
             at = deadline.at
@@ -330,14 +330,14 @@ def test_what_a_profile_says_wrongly_about_a_rung_is_told(fallback: dict[str, ob
 
 @pytest.mark.req("FG-30")
 def test_the_longest_backoff_is_an_hour() -> None:
-    fallback = climber(["http", {"name": "retry", "after_seconds": 3600}]).fallbacks[1]
+    fallback = profile_with(["http", {"name": "retry", "after_seconds": 3600}]).fallbacks[1]
     assert fallback.options == {"after_seconds": 3600}
 
 
 @pytest.mark.req("FG-36", "FR-WF-12c")
 async def test_web_fetch_says_why_it_did_not_use_its_browser(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/a": text("x"), "/shell": html("<div id=root></div>"), "/gone": text("", 410)}
-    async with Site(pages) as site, climbing(site, cache=tmp_path, profile=load()) as spaniel:
+    async with Site(pages) as site, client_with(site, cache=tmp_path, profile=load()) as spaniel:
         fields = [left_out(await spaniel.outcome(site.url(path))) for path in ("/a", "/shell", "/gone")]
         forced = await spaniel.outcome(Request(site.url("/a"), force_browser=True))
     assert fields[:2] == [{"browser": "off: the browser is switched off"}] * 2
@@ -349,7 +349,7 @@ async def test_names_that_are_not_found_are_not_tried_again(tmp_path: Path) -> N
     clock, resolver = FakeClock(), FakeResolver(elsewhere=None)
     async with (
         Site({}) as site,
-        climbing(site, cache=tmp_path, profile=climber(RETRYING), clock=clock, resolver=resolver) as spaniel,
+        client_with(site, cache=tmp_path, profile=profile_with(RETRYING), clock=clock, resolver=resolver) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert (tried(outcome), clock.slept) == ([("http", "dns_failed")], [])

@@ -13,14 +13,14 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import RequestHeaders, RequestOptions
-from spaniel.pipeline.copies import LARGEST_ANSWER, _asking, read_availability
+from spaniel.pipeline.fallbacks import LARGEST_ANSWER, _asking, read_availability
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import FetchOptions
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
-from tests.pipeline.climbing import RETRIES, climber, climbing, left_out, tried
+from tests.pipeline.fallback_profiles import RETRIES, client_with, left_out, profile_with, tried
 
-LADDER = ["http", "archive"]
+FALLBACKS = ["http", "archive"]
 TAKEN = "20260102030405"
 COPY = html("<title>Otters</title><main><h1>Otters</h1><p>They swam. <a href='/more'>More</a></p></main>")
 GONE = text("", 404)
@@ -59,10 +59,10 @@ async def lost(archive: Archive, cache: Path, page: Page = GONE, **how: Any) -> 
     resolver = how.pop("resolver", None) or FakeResolver()
     others: tuple[Site, ...] = how.pop("others", ())
     request, path = how.pop("request", {}), how.pop("path", "/a")
-    profile = climber(how.pop("fallbacks", LADDER), **how)
+    profile = profile_with(how.pop("fallbacks", FALLBACKS), **how)
     async with (
         Site({"/a": page, "/robots.txt": text("User-agent: *\nDisallow: /no\n")}) as site,
-        climbing(
+        client_with(
             site, archive, *others, cache=cache, profile=profile, resolver=resolver, own=archive.settings()
         ) as spaniel,
     ):
@@ -103,7 +103,7 @@ async def test_a_copy_stands_in_and_is_not_kept(tmp_path: Path) -> None:
     async with (
         Archive() as archive,
         Site({"/a": page}) as site,
-        climbing(site, archive, cache=tmp_path, profile=climber(LADDER), own=archive.settings()) as spaniel,
+        client_with(site, archive, cache=tmp_path, profile=profile_with(FALLBACKS), own=archive.settings()) as spaniel,
     ):
         first = await spaniel.outcome(site.url("/a"))
         back.append(text("back again"))
@@ -253,9 +253,7 @@ async def test_an_archive_at_a_private_address_is_not_asked(tmp_path: Path, at: 
     ("host", "code"), [("inner.archive.example", Code.SSRF_BLOCKED), ("victim.example", Code.INVALID_HOST)]
 )
 @pytest.mark.parametrize("where", ["available", "web"])
-async def test_a_redirect_of_the_archive_reaches_neither_private_addresses_nor_anybody_else(
-    tmp_path: Path, host: str, code: Code, where: str
-) -> None:
+async def test_archive_redirect_must_stay_in_the_archive(tmp_path: Path, host: str, code: Code, where: str) -> None:
     class Leading(Archive):
         leads_to = ""
 
@@ -287,7 +285,7 @@ async def test_the_moment_of_the_copy_that_came_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FG-32")
-async def test_the_archives_own_redirects_are_told_of_the_attempt_and_not_of_the_page(tmp_path: Path) -> None:
+async def test_archive_redirects_belong_to_the_attempt_not_the_page(tmp_path: Path) -> None:
     class Moved(Archive):
         def reply(self, path: str) -> Reply | None:
             return redirect(path.replace(TAKEN, "20200101000000")) if TAKEN in path else super().reply(path)
@@ -300,7 +298,7 @@ async def test_the_archives_own_redirects_are_told_of_the_attempt_and_not_of_the
     assert (outcome.chain, outcome.final_url) == ((), url)
 
 
-def test_an_answer_is_never_cut_to_its_largest_size_whatever_the_profile_does_with_pages() -> None:
+def test_archive_answer_is_never_cut() -> None:
     assert _asking(FetchOptions(RequestOptions(cut=True))).options == RequestOptions(
         RequestHeaders(accept="application/json"), LARGEST_ANSWER, cut=False
     )
@@ -347,7 +345,7 @@ async def test_the_archives_own_robots_txt_is_obeyed(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FG-32")
-async def test_who_wants_pages_from_some_domains_alone_gets_none_from_the_archive(tmp_path: Path) -> None:
+async def test_allowed_domains_apply_to_the_archived_page(tmp_path: Path) -> None:
     async with Archive() as archive:
         outcome, _ = await lost(archive, tmp_path, request={"allowed_domains": ["site.example"]})
         assert (archive.requests.total(), outcome.attempts[1].outcome) == (0, "invalid_host")
@@ -369,7 +367,9 @@ async def test_a_copy_of_a_kind_that_is_not_read_is_no_page(tmp_path: Path) -> N
 async def test_an_archive_that_is_not_set_is_off(tmp_path: Path) -> None:
     async with (
         Site({}) as site,
-        climbing(site, cache=tmp_path, profile=climber(LADDER), own={"archive": {"available": ""}}) as spaniel,
+        client_with(
+            site, cache=tmp_path, profile=profile_with(FALLBACKS), own={"archive": {"available": ""}}
+        ) as spaniel,
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert left_out(outcome) == {"archive": "off: no archive is set"}
@@ -380,8 +380,8 @@ async def test_an_archive_that_asks_for_time_is_left_alone_like_any_host(tmp_pat
     clock = FakeClock()
     async with Archive() as archive, Site({}) as site:
         archive.copy = text("", 429, {"Retry-After": "900"})
-        async with climbing(
-            site, archive, cache=tmp_path, profile=climber(LADDER), clock=clock, own=archive.settings()
+        async with client_with(
+            site, archive, cache=tmp_path, profile=profile_with(FALLBACKS), clock=clock, own=archive.settings()
         ) as spaniel:
             await spaniel.outcome(site.url("/a"))
             asked = archive.requests.total()

@@ -1,38 +1,37 @@
-"""URL lists as commands take them: the same options, the same kinds of files and the same messages in all of them."""
+"""What commands read: files, and lists of URLs, with the same options, kinds of files and messages in all of them."""
 
 from __future__ import annotations
+
+import sys
+
+from spaniel.cli.options import repeated, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Iterable, Iterator
+    from typing import BinaryIO
 
     from spaniel.app.settings import Settings
+    from spaniel.cli.options import Row
     from spaniel.sources.rows import ListOptions, Problems, SourceItem
 
 KINDS = ("text", "csv", "tsv", "json", "jsonl", "yaml", "parquet", "sitemap", "feed", "bookmarks")
 STANDARD_INPUT = "-"
 SOME_LOST = 1
+LIST = "List on standard input"  # the group of these options
 
 
-def add_list_options(p: argparse._ActionsContainer, more: str = "", *, earlier: str = "") -> None:
-    """How lists are read. `more`: kinds that this command knows in addition; `earlier`: an older name of `--kind`."""
-    p.add_argument(
-        "--kind", metavar="KIND",
-        help=f"what the input is: {', '.join(KINDS)}{more} (default: by its content and its name)",
-    )  # fmt: skip
-    if earlier:
-        from argparse import SUPPRESS
+def list_rows(more: str = "", *, earlier: str = "") -> list[Row]:
+    """Options that say how a list is read. `more`: kinds of this command; `earlier`: a former name of `--kind`."""
+    import argparse
 
-        p.add_argument(earlier, dest="kind", help=SUPPRESS)
-    p.add_argument(
-        "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
-    )
-    p.add_argument(
-        "--field", action="append", default=[], metavar="PATH",
-        help="the field of JSON or YAML that holds the URL, for example page.url; of tables, the column; "
-        "may be repeated",
-    )  # fmt: skip
+    rows = [
+        value("--kind", "KIND", f"Format of the input: {', '.join(KINDS)}{more} [default: detected]"),
+        value("--column", "NAME", "Column of a table that holds the URLs, by name or number"),
+        repeated("--field", "PATH", "Field of JSON or YAML (or column) that holds the URL, such as page.url"),
+    ]
+    return [*rows, ([earlier], {"dest": "kind", "help": argparse.SUPPRESS})] if earlier else rows
 
 
 def list_options(args: argparse.Namespace, *, whole_records: bool = False) -> ListOptions:
@@ -46,7 +45,7 @@ def list_options(args: argparse.Namespace, *, whole_records: bool = False) -> Li
 
 
 def report_problems(problems: Problems) -> None:
-    """What could not be read of the lists, on standard error. The rest is used."""
+    """Print what could not be read of the lists. The rest is used."""
     from spaniel.cli.long_run import say
     from spaniel.errors import shown
 
@@ -56,7 +55,7 @@ def report_problems(problems: Problems) -> None:
         say(f"and {problems.count - len(problems.first):,} more problems in the sources")
 
 
-class Asked:
+class InputUrl:
     """A URL and its position in the input; "" for an argument."""
 
     __slots__ = ("url", "where")
@@ -72,19 +71,19 @@ async def incoming(
     problems: Problems | None = None,
     *,
     may_be_empty: bool = False,
-) -> AsyncIterator[Asked]:
+) -> AsyncIterator[InputUrl]:
     """The URLs of the arguments; `-` is the list on standard input."""
     from spaniel.app.sources import read_lists
     from spaniel.sources.rows import ListOptions, Problems
 
     for argument in arguments:
         if argument != STANDARD_INPUT:
-            yield Asked(argument)
+            yield InputUrl(argument)
             continue
         options, problems = options or ListOptions(), problems if problems is not None else Problems()
-        found = read_lists([STANDARD_INPUT], options, problems, settings, may_be_empty=may_be_empty)
-        async for item in found:
-            yield Asked(item.raw_url, place_of(item))
+        items = read_lists([STANDARD_INPUT], options, problems, settings, may_be_empty=may_be_empty)
+        async for item in items:
+            yield InputUrl(item.raw_url, place_of(item))
 
 
 def place_of(item: SourceItem) -> str:
@@ -120,7 +119,7 @@ class Inputs:
                 place = row.place
                 yield f"line {place}: " if type(place) is int else f"{place}: " if place else "", row.url
             else:
-                problems.note(row.url, "is named by a sitemap index; it was not read, since this makes no requests")
+                problems.note(row.url, "is listed in a sitemap index; it was not read, since this makes no requests")
 
     def exit_code(self, code: int) -> int:
         """After the last URL: report what could not be read. `code`, unless that is 0 and something was lost."""
@@ -128,3 +127,34 @@ class Inputs:
             return code
         report_problems(self._problems)
         return code or (SOME_LOST if self._problems.lost else 0)
+
+
+def standard_input() -> BinaryIO:
+    if sys.stdin is None:  # closed by the parent process
+        from spaniel.errors import Code, SpanielError
+
+        raise SpanielError(Code.BAD_ARGS, field="-", reason="standard input is closed")
+    return sys.stdin.buffer
+
+
+def read_bytes(path: str) -> bytes:
+    """A whole file, or standard input for `-`."""
+    try:
+        if path == STANDARD_INPUT:
+            return standard_input().read()
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        from spaniel.errors import Code, SpanielError
+
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror}") from None
+
+
+def read_text(path: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        from spaniel.errors import Code, SpanielError
+
+        reason = f"not UTF-8 text (byte {error.start})"
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=reason) from None

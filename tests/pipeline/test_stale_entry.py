@@ -12,7 +12,8 @@ from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page, RequestOptions
 from spaniel.pipeline.outcome import CacheInfo, StoredPage, bounds
-from spaniel.pipeline.stale import StaleEntry, conditional_for
+from spaniel.pipeline.retrieve import conditional_for
+from spaniel.pipeline.task import StaleEntry
 from spaniel.reading.document import Metadata
 from spaniel.testing import FakeClock
 from spaniel.url.parsing import parse
@@ -44,8 +45,8 @@ def answer(status: int = 200, body: bytes = BODY, url: str = URL, headers: dict[
 class TestProof:
     def test_a_304_and_the_same_bytes_are_proof(self) -> None:
         copy = stale()
-        assert copy.revalidated_by(answer(304, b""), "http") == (copy, "not_modified")
-        assert copy.revalidated_by(answer(), "http") == (copy, "unchanged")
+        assert copy.revalidated_by(answer(304, b""), "http") == "not_modified"
+        assert copy.revalidated_by(answer(), "http") == "unchanged"
 
     @pytest.mark.parametrize(
         "page",
@@ -78,7 +79,7 @@ class TestServed:
         assert stale("news").found("hit").page.freshness == "news"
         assert stale().found("hit").page.freshness == "blog"
 
-    def test_what_was_understood_of_it_is_as_before_but_for_the_way_there(self) -> None:
+    def test_document_of_a_copy_drops_notes_about_hops(self) -> None:
         document = stale().document
         assert (document.markdown, document.title, document.language) == ("They swim.", "Otters", "en")
         assert document.metadata == Metadata(author="A. Writer")
