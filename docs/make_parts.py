@@ -7,9 +7,10 @@ import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
-
 from spaniel.pipeline.request import RENDERING, SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from spaniel.verdicts import MEANINGS, Verdict
 
 if TYPE_CHECKING:
