@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from spaniel import defaults
-from spaniel.hosts.hosts import FIRST_PAUSE
-from spaniel.hosts.limits import HostLimits
+from spaniel.hosts.limits import FIRST_PAUSE, HostLimits
 from spaniel.mcp.pipes import LONGEST as LONGEST_MESSAGE
 
 HERE = Path(__file__).resolve().parent

@@ -113,7 +113,7 @@ def batch() -> list[Row]:
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
         setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
         setting("spaniel.batch.total_seconds", "for the whole run", "all remaining pages are given up", "--total-time"),
-        fixed("hosts.hosts", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 without `Retry-After`; it doubles", "the host gets requests again"),
+        fixed("hosts.limits", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 without `Retry-After`; it doubles", "the host gets requests again"),
         fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host gets requests again"),
         limit("pause", f"the pause of a host that gave no answer {HostLimits().failures} times in a row", "one more try, then it is given up"),
         fixed("hosts.scheduler", "LONGEST_TURN", "how long a page waits for its host in a worker", "it goes back to the queue of its host"),

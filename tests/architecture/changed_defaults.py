@@ -95,8 +95,8 @@ def parts() -> Iterator[Place]:
     from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
-    from spaniel.health.hops import Ways
-    from spaniel.health.ports import RunOptions
+    from spaniel.health.hops import LinkOptions
+    from spaniel.health.run import RunOptions
     from spaniel.hosts import Politeness
     from spaniel.hosts.limits import HostLimits
     from spaniel.hosts.memory import WEEK
@@ -140,15 +140,14 @@ def parts() -> Iterator[Place]:
     yield "chunk", inspect.signature(chunk).parameters["max_tokens"].default, default("CHUNK_TOKENS")
     yield "ToolCtx", (ToolCtx().max_output_bytes, ToolCtx().available_capacity_bytes), (default("OUTPUT_BYTES"),) * 2
     yield "RunOptions", RunOptions().content_seconds, default("CHECK_CONTENT_SECONDS")
-    yield "RunOptions", RunOptions().host_patience, default("CHECK_HOST_WAIT_SECONDS")
     yield (
-        "Ways",
-        (Ways().seconds, Ways().content_seconds),
+        "LinkOptions",
+        (LinkOptions().seconds, LinkOptions().content_seconds),
         tuple(map(default, ("CHECK_TIMEOUT_SECONDS", "CHECK_CONTENT_SECONDS"))),
     )
     yield "Rule", tuple(HostRule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))
     waits = ("RETRY_AFTER_SECONDS", "CRAWL_DELAY_SECONDS", "HOST_SECONDS", "TOTAL_SECONDS")
-    yield "Limits", HostLimits()[2:], tuple(default(f"BATCH_{name}") for name in waits)
+    yield "Limits", HostLimits()[2:6], tuple(default(f"BATCH_{name}") for name in waits)
     yield "Pace", Pace().jobs, default("BATCH_JOBS")
     taken = inspect.signature(batch).parameters
     yield (

@@ -120,7 +120,7 @@ def test_killed_at_any_time_a_run_goes_on_and_asks_each_link_once(tmp_path: Path
             asked.append(served.asked())
         before = served.requests()
         last = served.run(*check, "--resume")
-        assert "going on:" in last.stderr
+        assert "resuming:" in last.stderr
         found = verdicts(last.stdout)
         assert set(found) == {*urls, served.url("/gone", 2)}
         assert found.items() >= told.items()

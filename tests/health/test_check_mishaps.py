@@ -212,8 +212,8 @@ def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> Non
             run.send_signal(signal.SIGINT)
             assert run.wait(60) == 130
         other = served.run("check", notes, "--delay", "0", "--resume", "--soft-404")
-        assert "there is no unfinished run of this to go on with" in other.stderr
-        assert "going on: " in served.run("check", notes, "--delay", "0", "--resume").stderr
+        assert "there is no unfinished run of this to resume" in other.stderr
+        assert "resuming: " in served.run("check", notes, "--delay", "0", "--resume").stderr
 
 
 def test_a_baseline_holds_however_its_documents_are_named(

@@ -11,7 +11,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health import pages
 from spaniel.health.hops import LinkHops
-from spaniel.health.pages import NOTHING_SEEN, Body, Seen, look_at, look_at_head, needs_of, tells_something
+from spaniel.health.pages import NO_FACTS, Body, CheckedPage, look_at, look_at_head, may_have_signs, needs_of
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import PageEvidence
@@ -50,20 +50,20 @@ def taken(data: bytes, expected: Expected = ANYTHING) -> Body:
     ],
 )
 def test_only_text_and_markup_may_say_that_they_are_not_the_page(content_type: str | None, tells: bool) -> None:
-    assert tells_something(content_type) is tells
+    assert may_have_signs(content_type) is tells
 
 
 def test_a_head_says_as_much_as_its_headers_and_its_host() -> None:
-    assert look_at_head(page(b"")) == NOTHING_SEEN == Seen()
-    assert look_at_head(page(b"", cf_mitigated="challenge")) == Seen(page_type="challenge")
-    assert look_at_head(page(b"", url="http://www.sedo.com/x")) == Seen(is_parked=True)
-    assert look_at_head(page(b"", 404, url="http://www.sedo.com/x")) == NOTHING_SEEN
+    assert look_at_head(page(b"")) == NO_FACTS == CheckedPage()
+    assert look_at_head(page(b"", cf_mitigated="challenge")) == CheckedPage(page_type="challenge")
+    assert look_at_head(page(b"", url="http://www.sedo.com/x")) == CheckedPage(is_parked=True)
+    assert look_at_head(page(b"", 404, url="http://www.sedo.com/x")) == NO_FACTS
 
 
 async def test_the_beginning_of_a_page_is_read_where_no_more_was_wanted() -> None:
     seen = await look_at(page(), None, hops(), None)
     assert TEXT in seen.text
-    assert seen == Seen(text=seen.text, title=seen.title)
+    assert seen == CheckedPage(text=seen.text, title=seen.title)
 
 
 async def test_of_a_page_that_was_taken_the_text_is_hashed() -> None:
@@ -138,7 +138,7 @@ async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: 
 
 
 class Reader:
-    """Reads for others, or refuses to."""
+    """BodyReader for others, or refuses to."""
 
     def __init__(self, error: SpanielError | None = None) -> None:
         self.error = error

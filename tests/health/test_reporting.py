@@ -10,8 +10,8 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health.hops import LinkHops
 from spaniel.health.links import Link
-from spaniel.health.pages import Seen
-from spaniel.health.requests import Errand, answered, asked_to_wait, failed
+from spaniel.health.pages import CheckedPage
+from spaniel.health.requests import LinkCheck, answered, asked_to_wait, failed
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.testing import FakeClock
@@ -27,12 +27,12 @@ def page(status: int = 200, **headers: str) -> Page:
     return Page(parse(URL), status, "", fields, b"", "127.0.0.1", None)
 
 
-def errand(attempts: int = 2, clock: FakeClock | None = None) -> Errand:
-    return Errand(Link(URL), clock or FakeClock(START), attempts)
+def check(attempts: int = 2, clock: FakeClock | None = None) -> LinkCheck:
+    return LinkCheck(Link(URL), clock or FakeClock(START), attempts)
 
 
 def refused(error: SpanielError, hops: LinkHops | None = None, method: str = "GET") -> Observation:
-    return failed(errand(), hops, method, error)
+    return failed(check(), hops, method, error)
 
 
 @pytest.mark.req("FG-22")
@@ -61,9 +61,9 @@ async def test_response_becomes_a_complete_observation() -> None:
     hops.arrived(page(302)._replace(certificate_ends=2000.0))
     hops.move(302, hops.resolve(page(302, location="/2#there")))
     hops.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
-    asked = errand(3, clock)
+    asked = check(3, clock)
     clock.advance(1.23456)
-    seen = Seen(
+    seen = CheckedPage(
         text="text",
         page_type="login",
         is_parked=True,
@@ -99,8 +99,8 @@ async def test_response_becomes_a_complete_observation() -> None:
 async def test_long_content_type_is_shortened() -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     for value, expected in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
-        assert answered(errand(), hops, "GET", page(content_type=value), Seen()).content_type == expected
-    assert answered(errand(), hops, "GET", page(), Seen()).content_type == ""
+        assert answered(check(), hops, "GET", page(content_type=value), CheckedPage()).content_type == expected
+    assert answered(check(), hops, "GET", page(), CheckedPage()).content_type == ""
 
 
 async def test_method_is_recorded_only_if_a_request_was_sent() -> None:

@@ -14,7 +14,7 @@ from sarif_pydantic import Sarif
 from spaniel.cli.check import FORMATS
 from spaniel.errors import SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
-from spaniel.health.links import Checked, Finding, Link, Place, Remark
+from spaniel.health.links import Checked, Link, LinkFinding, Place, Remark
 from spaniel.health.reports import ReportContext, open_report
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import Change, Evidence, Hop, Move, Verdict
@@ -60,7 +60,7 @@ RESULTS = [
     Checked(
         link("https://soft.example/"),
         Verdict.OK,
-        findings=(Finding(Remark.SOFT_404, "looks like the page for missing pages"),),
+        findings=(LinkFinding(Remark.SOFT_404, "looks like the page for missing pages"),),
     ),
     Checked(link(HOSTILE, Place(HOSTILE_FILE, 1, 1)), Verdict.DEAD, HOSTILE),
 ]
@@ -111,7 +111,7 @@ def test_table_is_grouped_by_file_and_line() -> None:
 
 
 def test_reason_is_not_repeated() -> None:
-    missing = Finding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
+    missing = LinkFinding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
     anchor = Checked(link("a.md", Place("a.md", 1, 1)), Verdict.FAILING, missing.text, findings=(missing,))
     moved = RESULTS[1]._replace(reason="It redirects permanently.")
     text = report_text("table", [anchor, moved])
@@ -302,7 +302,7 @@ def test_every_format_reports_every_finding_and_verdict(name: str, verdict: Verd
             Checked(
                 link(f"https://{remark.value}.example/", Place("a.md", 1, 1)),
                 verdict,
-                findings=(Finding(remark, "why"),),
+                findings=(LinkFinding(remark, "why"),),
             )
             for remark in Remark
         ]

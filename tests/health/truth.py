@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spaniel.health.hops import Ways
+from spaniel.health.hops import LinkOptions
 from spaniel.health.links import Checked, Remark
 from spaniel.hosts import Politeness
 from spaniel.net.resolver import failed
@@ -50,11 +50,11 @@ OK, MOVED, CHANGED, BLOCKED = Verdict.OK, Verdict.MOVED, Verdict.CHANGED, Verdic
 LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict.DEAD, Verdict.UNKNOWN
 
 POLITE = Politeness(at_once=4, respect_delays=True)
-PATIENT = Ways(politeness=POLITE, seconds=120, head_seconds=60)  # long enough for a busy machine
-HASTY = Ways(politeness=POLITE, seconds=6, head_seconds=0.5)  # for responses that never come
+PATIENT = LinkOptions(politeness=POLITE, seconds=120, head_seconds=60)  # long enough for a busy machine
+HASTY = LinkOptions(politeness=POLITE, seconds=6, head_seconds=0.5)  # for responses that never come
 ENDLESS = PATIENT._replace(content_seconds=4.0)  # for responses that never end
-NO_HEAD = Ways(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
-ROBOTS = PATIENT._replace(heed_robots=True)
+NO_HEAD = LinkOptions(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
+ROBOTS = PATIENT._replace(respect_robots=True)
 SIBLING = PATIENT._replace(soft_404=True)
 
 
@@ -70,7 +70,7 @@ class Row(NamedTuple):
     where: str | Exception = ""
     expected: Expected = ANYTHING
     fragments: tuple[str, ...] = ()
-    ways: Ways = PATIENT
+    options: LinkOptions = PATIENT
     past: Past = NOTHING
     findings: tuple[Remark, ...] = ()
     also: Callable[[Checked], Any] = lambda _: True
@@ -134,7 +134,7 @@ TRUTH = [
     Row("head-404", by_method(missing, fine), OK, also=by("GET")),
     Row("head-410", by_method(says(410), fine), OK, also=by("GET")),
     Row("head-500", by_method(says(500), fine), OK, also=by("GET")),
-    Row("head-hangs", by_method(hang, fine), OK, ways=NO_HEAD, also=by("GET")),
+    Row("head-hangs", by_method(hang, fine), OK, options=NO_HEAD, also=by("GET")),
     Row("head-resets", by_method(reset, fine), OK, also=by("GET")),
     Row("head-hangs-up", by_method(hang_up, fine), OK, also=by("GET")),
     Row("head-loops", by_method(to("/docs/page"), fine), OK, also=by("GET")),
@@ -192,9 +192,9 @@ TRUTH = [
     Row("region", html("<p>This is not available in your country.", 200), BLOCKED, "region"),
     Row("link-local", fine, BLOCKED, "own guard", where="169.254.169.254"),
     Row("private", fine, BLOCKED, "own guard", where="10.1.2.3"),
-    Row("robots", paths(robots_txt=DISALLOW, docs=fine), BLOCKED, "robots.txt", path="/docs/page", ways=ROBOTS),
+    Row("robots", paths(robots_txt=DISALLOW, docs=fine), BLOCKED, "robots.txt", path="/docs/page", options=ROBOTS),
     Row("robots-ignored", paths(robots_txt=DISALLOW, docs=fine), OK),
-    Row("robots-refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, ways=ROBOTS),
+    Row("robots-refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, options=ROBOTS),
     # -- Retry later
     Row("s429-then-200", in_turn(busy(429, "Retry-After: 30"), fine), OK),
     Row("s429-unsaid-then-200", in_turn(busy(429), fine), OK),
@@ -217,7 +217,7 @@ TRUTH = [
     Row("s400", html("x", 400), UNKNOWN, "400"),
     Row("s406", html("x", 406), UNKNOWN, "406"),
     Row("no-answer-from-dns", fine, UNKNOWN, "Cannot resolve", where=failed("x", "no answer"), also=in_phase("dns")),
-    Row("hangs", hang, UNKNOWN, "Timed out after", ways=HASTY, also=in_phase("head")),
+    Row("hangs", hang, UNKNOWN, "Timed out after", options=HASTY, also=in_phase("head")),
     Row("resets", reset, UNKNOWN, "Connection failed", also=in_phase("head")),
     Row("hangs-up", hang_up, UNKNOWN, "without an answer", also=in_phase("head")),
     Row("garbles", garble, UNKNOWN, "Connection failed", also=in_phase("head")),
@@ -244,7 +244,7 @@ TRUTH = [
     Row("zip-type", says(200, PAGE, "Content-Type: application/zip"), OK,
         expected=Expected(content_type="application/x-zip-compressed")),
     Row("endless-asserted", endless_body, CHANGED, "length", expected=WHOLE._replace(content_type=None)),
-    Row("endless-hash", endless_body, UNKNOWN, "body", expected=Expected(sha256=WHOLE.sha256), ways=ENDLESS),
+    Row("endless-hash", endless_body, UNKNOWN, "body", expected=Expected(sha256=WHOLE.sha256), options=ENDLESS),
     Row("broken-off", reset_in_body, UNKNOWN, "Connection failed", expected=WHOLE, also=in_phase("body")),
     Row("gone-asserted", missing, FAILING, "404", expected=WHOLE),
     Row("advert", advert(PAGE), CHANGED, expected=WHOLE, past=READ, also=lambda checked: checked.text_changed is False),
@@ -255,9 +255,9 @@ TRUTH = [
     Row("x302-is-200", fine, CHANGED, expected=Expected(content_type="X-302-Redirect"), also=changes("content-type")),
     Row("x302-is-404", missing, FAILING, expected=Expected(content_type="X-302-Redirect")),
     # -- Findings
-    Row("soft-404", like(SORRY), OK, ways=SIBLING, findings=(Remark.SOFT_404,)),
-    Row("real-404", paths(docs=fine), OK, ways=SIBLING, path="/docs"),
-    Row("soft-but-other", paths(docs=fine, other=like(SORRY)), OK, ways=SIBLING, path="/docs"),
+    Row("soft-404", like(SORRY), OK, options=SIBLING, findings=(Remark.SOFT_404,)),
+    Row("real-404", paths(docs=fine), OK, options=SIBLING, path="/docs"),
+    Row("soft-but-other", paths(docs=fine, other=like(SORRY)), OK, options=SIBLING, path="/docs"),
     Row("parked", like(PARKED), OK, findings=(Remark.PARKED,)),
     Row("fragments-there", html(PLAIN), OK, fragments=("install", "old", "top", "", "%C3%A0%20la%20carte")),
     Row("fragments-of-text", html(PLAIN), OK, fragments=(":~:text=x", "old:~:text=x,y")),

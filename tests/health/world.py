@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import trustme
 
-from spaniel.health.hops import Ways
-from spaniel.health.requests import Asker
+from spaniel.health.hops import LinkOptions
+from spaniel.health.requests import LinkClient
 from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http
@@ -96,8 +96,8 @@ class World:
         port = self.broken_port if tls == "broken" else self.https_port if tls else self.http_port
         return f"{'https' if tls else 'http'}://{name}:{port}{path}"
 
-    def asker(self, ways: Ways | None = None) -> Asker:
-        return Asker(self.door, self.clock, ways)
+    def client(self, options: LinkOptions | None = None) -> LinkClient:
+        return LinkClient(self.door, self.clock, options)
 
     async def open(self, folder: Path) -> None:
         addresses = self._place()

@@ -244,9 +244,9 @@ class Spaniel:
         All default to the settings. Equal URLs are requested once. Failures are reported at the end: if most hosts did
         not respond, there was no network, and no link is called failing.
         """
-        from spaniel.app.checking import Overrides, check
+        from spaniel.app.checking import CheckOptions, check
 
-        politeness = Overrides(jobs, per_host, delay, timeout, robots, soft_404)
+        politeness = CheckOptions(jobs, per_host, delay, timeout, robots, soft_404)
         return check(self._engine, links, politeness, history)
 
     async def canonicalize(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 import time
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel import __version__
-from spaniel.app.checking import NOT_KEPT, Extras, Overrides, address_of, health_settings, prepare, spool_for
+from spaniel.app.checking import CheckOptions, Extras, address_of, health_settings, prepare, store_for
 from spaniel.cli.long_run import (
     Display,
     LongRun,
@@ -30,6 +32,7 @@ from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import ReportContext, open_report
 from spaniel.health.rewriting import FixOptions, diff_lines, plan_fixes, read_sources, write
+from spaniel.health.store import NOT_KEPT
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import CONTRADICTED, Verdict
 
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     from spaniel.health.reports import Report
     from spaniel.health.rewriting import Fix, FixPlan, SourceDocument, Unfixed
     from spaniel.health.run import Run
-    from spaniel.health.spool import Spool
+    from spaniel.health.store import LinkStore
 
     Add = Callable[[Checked], None]
 
@@ -57,6 +60,8 @@ LISTED_HOSTS = 1000  # in a dry run
 LISTED_UNFIXED = 50  # links that were not fixed
 LONGEST = 10_000  # characters of a line of a diff on a terminal
 SOME_UNWRITTEN = 1
+BLOCK = 1 << 16  # characters of a report that are written at once
+FLUSH_SECONDS = 0.05  # after which a result is written, in formats that show each at once
 
 
 class LinkCheck(NamedTuple):
@@ -70,7 +75,7 @@ class LinkCheck(NamedTuple):
 
 def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings:
     """`[spaniel.health]`, and over it the command's options."""
-    overrides = Overrides(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
+    overrides = CheckOptions(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
     return overrides.over(health_settings(settings))
 
 
@@ -82,18 +87,19 @@ def run_link_check(args: argparse.Namespace, settings: Settings, check: LinkChec
     fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
     baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
     own = own_settings(args, settings)
-    spool = spool_for(aliases)
+    history = None if args.dry_run else check.history
+    store = store_for(history, _scope(args, check), aliases, resume=args.resume)
     try:
         with reading(quiet=args.quiet) as show_count:
-            spool.take(_with_count(check.links, show_count))
+            store.take(_with_count(check.links, show_count))
         if args.dry_run:
-            return dry_run(spool, own, as_json=args.format in ("json", "jsonl"))
+            return dry_run(store, own, as_json=args.format in ("json", "jsonl"))
         results = CheckResults(args, baseline, check)
-        code = _run(args, settings, own, spool, check, results)
+        code = _run(args, settings, own, store, check, results)
         if check.repair is not None and not code:
             code = check.repair(results.repairable)
     finally:
-        spool.close()
+        store.close()
         if check.history is not None:
             check.history.close()
     return code or results.summary.exit_code(fail_on)
@@ -124,7 +130,7 @@ def _run(
     args: argparse.Namespace,
     settings: Settings,
     own: HealthSettings,
-    spool: Spool,
+    store: LinkStore,
     check: LinkCheck,
     results: CheckResults,
 ) -> int:
@@ -132,15 +138,14 @@ def _run(
     from spaniel.app.engine import Engine
 
     collect_rarely()
-    extras = Extras(args.total_time, args.soft_404, _scope(args, check), args.resume)
+    extras = Extras(args.total_time, args.soft_404)
     long_run = LongRun("link", quiet=args.quiet)
 
     async def go() -> int:
         async with Engine(settings) as engine:
-            prepared = prepare(engine, spool, own, check.history, extras)
-            for remark in () if args.quiet else prepared.remarks:
+            run, total = prepare(engine, store, own, extras), store.total + store.known_count
+            for remark in () if args.quiet else store.remarks:
                 say(remark)
-            run, total = prepared.run, spool.total + spool.told_before
             display = Display(lambda: [_progress(run, total)], quiet=args.quiet, share=lambda: run.done / max(1, total))
             try:
                 with long_run.watched(run.stop, lambda: run.under_way, display), results.report(display, run) as add:
@@ -154,8 +159,8 @@ def _run(
                     long_run.say(f"stopped: {run.done:,} of {total:,} links checked")
                     if check.history is not None:
                         long_run.say_how_to_resume()
-            if prepared.journal.trouble:
-                say(f"{NOT_KEPT}: {prepared.journal.trouble}")
+            if store.trouble:
+                say(f"{NOT_KEPT}: {store.trouble}")
             if check.history is not None and check.history.damage:
                 say(f"the history was lost: {check.history.damage}")
             return long_run.exit_code
@@ -188,22 +193,38 @@ class CheckResults:
         """The function that takes each result; the report is completed even after an interruption."""
         began = time.monotonic()
         with self._out() as out:
-            report = open_report(self._args.format, out, self._context(out))
+            buffered = StringIO()
+            report = open_report(self._args.format, buffered, self._context(out))
             is_streamed = self._args.format in STREAMED
+            is_due = False
+
+            def write() -> None:
+                nonlocal is_due
+                is_due = False
+                if text := buffered.getvalue():
+                    display.clear()
+                    out.write(text)
+                    out.flush()
+                    buffered.seek(0)
+                    buffered.truncate()
 
             def add(checked: Checked) -> None:
-                if is_streamed:
-                    display.clear()
+                nonlocal is_due
                 self._take(checked, report)
-                if is_streamed and not run.has_more:
-                    out.flush()
+                if buffered.tell() > BLOCK:
+                    write()
+                elif is_streamed and not is_due:  # one write for each result would cost more than its check
+                    is_due = True
+                    asyncio.get_running_loop().call_later(FLUSH_SECONDS, write)
 
-            yield add
+            try:
+                yield add
+            finally:
+                write()  # also when it is interrupted
             self.summary.fixed = len(self._baseline.fixed)
             self.summary.seconds = time.monotonic() - began
-            display.clear()
             report.close(self.summary)
-            out.flush()
+            write()
         if self._args.write_baseline:
             self._write_baseline(is_whole=run.is_whole)
 
@@ -249,26 +270,26 @@ class CheckResults:
         return [(written_time(row.last_at) or "", row.verdict) for row in rows]
 
 
-def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
+def dry_run(store: LinkStore, own: HealthSettings, *, as_json: bool = False) -> int:
     """List the hosts with their number of links, as they come: there may be very many."""
     hosts, longest = 0, 0
     if as_json:
         sys.stdout.write('{"hosts": [')
-    for host, links, _ in spool.hosts():
+    for host, links in store.hosts():
         hosts, longest = hosts + 1, max(longest, links)
         if as_json:
             sys.stdout.write((",\n" if hosts > 1 else "\n") + json.dumps({"host": host or None, "links": links}))
         elif hosts <= LISTED_HOSTS:
             print(f"{links:>9,}  {shown(host) or '(no host: not a web address)'}")
-    skipped = sum(1 for _ in spool.told())
+    skipped = store.known_count
     seconds = max(longest - 1, 0) * own.delay_ms / 1000
     if as_json:
-        rest = {"links": spool.total, "skipped": skipped, "seconds_at_least": seconds}
+        rest = {"links": store.total, "skipped": skipped, "seconds_at_least": seconds}
         sys.stdout.write(f"], {json.dumps(rest)[1:]}\n")
         return 0
     if hosts > LISTED_HOSTS:
         print(f"{'':9}  and {hosts - LISTED_HOSTS:,} more hosts")
-    total = f"{counted(spool.total, 'link')} at {counted(hosts, 'host')} would be requested"
+    total = f"{counted(store.total, 'link')} at {counted(hosts, 'host')} would be requested"
     print(total + (f"; {skipped:,} would be skipped" if skipped else ""))
     print(
         f"it takes at least {in_words(seconds)}: {own.delay_ms / 1000:g} s between requests to a host, "

@@ -84,7 +84,7 @@ def _is_url(text: str) -> bool:
     return text[:8].lower().startswith(("http://", "https://"))
 
 
-# -- Finding documents
+# -- LinkFinding documents
 
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})  # besides hidden ones
 LARGEST_IGNORE_FILE = 1 << 20  # bytes of a .gitignore

@@ -13,7 +13,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.documents import kinds
 from spaniel.health.files import LARGEST, read, repository_root
 from spaniel.health.filters import SCHEME, TEXT_DIRECTIVE
-from spaniel.health.links import Checked, Finding, Link, Remark
+from spaniel.health.links import Checked, Link, LinkFinding, Remark
 from spaniel.sources.kinds import FileKind, kind_by_name
 from spaniel.verdicts import Evidence, Verdict
 
@@ -199,9 +199,9 @@ def _check(link: Link, target: LocalTarget, disk: Disk) -> Checked:
         return Checked(link, Verdict.OK, evidence=ON_DISK)
     text = f"{_short_path(page)} has no anchor '#{target.fragment}'"
     if page != target.path and _file_type(target.path) != "folder":
-        finding = Finding(Remark.FRAGMENT_UNKNOWN, f"{text}; the generated page may", target.fragment)
+        finding = LinkFinding(Remark.FRAGMENT_UNKNOWN, f"{text}; the generated page may", target.fragment)
         return Checked(link, Verdict.OK, evidence=ON_DISK, findings=(finding,))
-    finding = Finding(Remark.FRAGMENT_MISSING, text, target.fragment)
+    finding = LinkFinding(Remark.FRAGMENT_MISSING, text, target.fragment)
     link = link._replace(url=f"{link.url}#{target.fragment}")
     return Checked(link, Verdict.FAILING, text, evidence=ON_DISK, findings=(finding,))
 

@@ -94,7 +94,7 @@ class Body:
 
 
 KINDS = ("html", "text")
-NOTHING_OF_IT = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
+OTHER_PAGES = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
 MARKUP = frozenset({"application/xhtml+xml", "application/xml"})
 CHALLENGE = "challenge"
 _REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
@@ -107,13 +107,13 @@ MOST_REFRESH_SECONDS = 30  # a page that waits longer is one to be read, such as
 AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the spot; others: beside the event loop
 
 
-class Reads(Protocol):
-    """Reads long pages where they hold up nobody."""
+class BodyReader(Protocol):
+    """BodyReader long pages where they hold up nobody."""
 
     async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document: ...
 
 
-class Seen(NamedTuple):
+class CheckedPage(NamedTuple):
     """What was seen of a page."""
 
     text: str = ""  # extracted; "" where there is none, or not all of it
@@ -127,25 +127,25 @@ class Seen(NamedTuple):
     soft_404: bool | None = None
 
 
-NOTHING_SEEN = Seen()
+NO_FACTS = CheckedPage()
 
 
-def tells_something(content_type: str | None) -> bool:
+def may_have_signs(content_type: str | None) -> bool:
     """Whether the beginning of a body with this type may say that it is not the page: pictures and archives do not."""
     essence = parse_type(content_type)[0]
     return not essence or essence.startswith("text/") or essence in MARKUP
 
 
-def look_at_head(page: Page) -> Seen:
+def look_at_head(page: Page) -> CheckedPage:
     """Look at an answer that has no body."""
     if load_patterns().is_challenge(page.headers):
-        return Seen(page_type=CHALLENGE)
-    return Seen(is_parked=True) if page.ok and load_patterns().is_parking_host(page.url.host) else NOTHING_SEEN
+        return CheckedPage(page_type=CHALLENGE)
+    return CheckedPage(is_parked=True) if page.ok and load_patterns().is_parking_host(page.url.host) else NO_FACTS
 
 
 async def look_at(
-    page: Page, body: Body | None, hops: LinkHops, reads: Reads | None, fragments: Sequence[str] = ()
-) -> Seen:
+    page: Page, body: Body | None, hops: LinkHops, reads: BodyReader | None, fragments: Sequence[str] = ()
+) -> CheckedPage:
     """Look at an answer. `body` is what was taken of it, where more than its beginning was wanted."""
     kept = bytes(body.kept) if body is not None and page.ok else page.body
     is_all = body.is_kept if body is not None and page.ok else True
@@ -154,7 +154,7 @@ async def look_at(
     page_type = page_type_of(PageEvidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
     is_challenge = not page_type and load_patterns().is_challenge(page.headers)
     parked = page.ok and (load_patterns().is_parking_host(page.url.host) or load_patterns().looks_parked(text))
-    return Seen(
+    return CheckedPage(
         text=text,
         title=((document.title or document.metadata.title) or "") if document is not None else "",
         has_scripts=b"<script" in kept.lower(),
@@ -166,7 +166,7 @@ async def look_at(
     )
 
 
-async def _read(page: Page, body: bytes, hops: LinkHops, reads: Reads | None) -> Document | None:
+async def _read(page: Page, body: bytes, hops: LinkHops, reads: BodyReader | None) -> Document | None:
     """The page's text; None where it has none that can be read."""
     url = page.url.href
     try:
@@ -181,7 +181,7 @@ async def _read(page: Page, body: bytes, hops: LinkHops, reads: Reads | None) ->
 
 
 async def _refresh(body: bytes, page: Page) -> str:
-    if not _REFRESH.search(body) or not tells_something(page.headers.get("content-type")):
+    if not _REFRESH.search(body) or not may_have_signs(page.headers.get("content-type")):
         return ""
     return await asyncio.to_thread(refresh_of, body, page.headers.get("content-type"))
 

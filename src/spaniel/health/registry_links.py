@@ -7,8 +7,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.links import Checked, Link, Place
-from spaniel.registry.folder import authority
-from spaniel.registry.record import DEPRECATED
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.verdicts import DAY, Expected, Verdict
 
@@ -87,6 +85,8 @@ class Wanted(NamedTuple):
 
 def links(records: Iterable[LinkRecord], priorities: Priorities, scheme: str = "") -> Iterator[Link | Checked]:
     """A link for each record; `scheme` rules over what files say. One that is deprecated is skipped, and told so."""
+    from spaniel.registry.record import DEPRECATED
+
     for record in records:
         link = _link(record, priorities, scheme)
         if record.is_deprecated:
@@ -144,6 +144,8 @@ def read_aliases(texts: Iterable[str]) -> dict[str, str]:
     """`--map ORIGINAL=ALIAS`: hosts, and what is asked in their place: a host, or a scheme and a host."""
     aliases: dict[str, str] = {}
     for text in texts:
+        from spaniel.registry.folder import authority  # a check of documents loads no registry
+
         original, found, alias = text.partition("=")
         scheme, named, host = alias.rpartition("://")
         if not found or authority(original) is None or authority(host) is None or (named and scheme not in _WEB):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
-from xml.sax.saxutils import quoteattr
 
 from spaniel.errors import shown
 from spaniel.health.links import word_of
@@ -92,6 +91,8 @@ def _counts(cases: Iterable[LinkTest]) -> str:
 
 
 def _attribute(text: str) -> str:
+    from xml.sax.saxutils import quoteattr  # loads an HTTP client
+
     return quoteattr(shown(text, LONGEST))  # escapes the characters that XML does not allow
 
 
