@@ -47,23 +47,21 @@ def _parsers(parser: argparse.ArgumentParser, depth: int) -> Iterator[tuple[argp
 
 def _command(parser: argparse.ArgumentParser) -> Iterator[str]:
     yield _prose((parser.description or "").strip())
-    examples, _, notes = (parser.epilog or "").partition("\n\n")
-    if examples.startswith("examples:"):
-        yield from ["", "```sh", *(line.strip() for line in examples.splitlines()[1:]), "```"]
-    else:
-        notes = parser.epilog or ""
+    examples: list[tuple[str, str]] = list(getattr(parser, "examples", ()))
+    if examples:
+        width = max(len(command) for command, _ in examples)
+        yield from ["", "```sh", *(f"{command:{width}}  # {what}" for command, what in examples), "```"]
     for group in parser._action_groups:  # noqa: SLF001
         actions = [a for a in group._group_actions if _is_shown(a)]  # noqa: SLF001
         if actions:
-            title = {"positional arguments": "argument", "options": "option"}.get(group.title or "", group.title or "")
-            yield from ["", f"| {title} | |", "|---|---|"]
+            yield from ["", f"| {group.title} | |", "|---|---|"]
             yield from (f"| {_names(action)} | {_cell(_help_of(parser, action))} |" for action in actions)
-    for note in filter(None, notes.strip().split("\n\n")):
+    for note in filter(None, (parser.epilog or "").strip().split("\n\n")):
         yield from ["", *_note(note)]
 
 
 def _is_shown(action: argparse.Action) -> bool:
-    hidden = isinstance(action, argparse._HelpAction | argparse._SubParsersAction)  # noqa: SLF001
+    hidden = isinstance(action, argparse._SubParsersAction) or action.dest == "help"  # noqa: SLF001
     return not hidden and action.help != argparse.SUPPRESS
 
 

@@ -294,6 +294,7 @@ def test_commands_of_a_page_are_understood_by_the_real_parsers(page: Path) -> No
 
 def test_pages_have_commands_to_check() -> None:
     assert len([line for page in EVERY_PAGE for line in shell_lines(page)]) > 150
+    assert len(shell_lines(DOCS / "reference" / "cli.md")) > 40  # the examples of each command's help
 
 
 def test_make_targets_that_the_pages_name_exist() -> None:
