@@ -151,7 +151,9 @@ class Gate:
         try:
             await asyncio.wait({handler, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not handler.done():
-                raise _ClientLeftError
+                if not call.is_whole:
+                    raise _ClientLeftError
+                await asyncio.wait({handler})  # `receive` also returns once the response is whole
             handler.result()
         finally:
             gone.cancel()
@@ -167,13 +169,13 @@ class _ClientLeftError(Exception):
 class _Call:
     """One request, and what was answered."""
 
-    __slots__ = ("caller", "headers", "is_begun", "scope", "sender", "status")
+    __slots__ = ("caller", "headers", "is_begun", "is_whole", "scope", "sender", "status")
 
     def __init__(self, scope: Scope, sender: Send) -> None:
         self.scope, self.sender = scope, sender
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self.caller: Caller | None = None
-        self.status, self.is_begun = 0, False
+        self.status, self.is_begun, self.is_whole = 0, False, False
         scope.setdefault("state", {})
         parent = self.headers.get("traceparent", "")
         trace_parent.set(parent if TRACE_PARENT.match(parent) else "")
@@ -194,6 +196,7 @@ class _Call:
                 await self.sender(message)
         except TimeoutError:
             raise _ClientLeftError from None
+        self.is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def refuse(self, error: ApiError | SpanielError) -> None:
         if self.is_begun:  # the response is cut off: the connection is closed by the server
