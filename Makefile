@@ -27,7 +27,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 # Many tests wait for a process or a server, so that more of them than cores run at a time. ARGS chooses tests and runs
 # them in one process: `make test ARGS="tests/net -k redirect"` is the inner loop.
 TEST_PROCESSES ?= $(shell expr 1 + 2 \* $$(nproc 2>/dev/null || echo 2))
-test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="tests/net -k name" to choose some)
+test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery $(VENV)/.js_clients  ## Run all tests (ARGS="tests/net -k name" to choose some)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(if $(COVERAGE),--cov --cov-report=) \
 	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist loadfile)
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
@@ -125,6 +125,13 @@ $(VENV)/.inspector: $(INSPECTOR) | $(VENV)/.dev
 	@mkdir -p $(VENV)/inspector && cp $(INSPECTOR) $(VENV)/inspector/
 	@if cd $(VENV)/inspector && npm install --fetch-retries=5 --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	then touch ../.inspector; else echo "The MCP Inspector could not be set up with npm: its tests are skipped." >&2; fi
+
+# Clients of the service that run on Node, for tests/api. Without npm their tests are skipped, which CI takes for a failure.
+JS_CLIENTS := tests/api/js/package.json tests/api/js/package-lock.json
+$(VENV)/.js_clients: $(JS_CLIENTS) | $(VENV)/.dev
+	@mkdir -p $(VENV)/js_clients && cp $(JS_CLIENTS) $(VENV)/js_clients/
+	@if cd $(VENV)/js_clients && npm install --fetch-retries=5 --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	then touch ../.js_clients; else echo "The service's clients on Node could not be set up with npm: their tests are skipped." >&2; fi
 
 # Frameworks for the browser's gallery, pinned by hash. Without npm and node its tests are skipped.
 GALLERY := $(wildcard tests/browser/gallery/*.json tests/browser/gallery/*.mjs tests/browser/gallery/bundled/*)
