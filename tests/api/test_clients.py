@@ -186,7 +186,7 @@ def test_firecrawl_v1(served: Served) -> None:
     assert (job.status, len(job.data)) == ("completed", 2)
     with pytest.raises(Exception, match=r"10\.0\.0\.1 is blocked"):
         app.scrape_url("http://10.0.0.1/")
-    with pytest.raises(Exception, match="[Tt]ime"):
+    with pytest.raises(Exception, match="ime"):
         app.scrape_url(served.site.url("/slow"), timeout=1_000)
 
 
