@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.api")
 BODY_SECONDS = 30.0  # for the whole body of a request
 SEND_SECONDS = 60.0  # for a client to take a part of the response; then its connection is closed
+PIECE_BYTES = 1 << 18  # of a body, written at once
 OPEN_TO_ALL = ("/healthz", "/readyz")  # for probes, which have no token
 STREAMS = ("/api/fetch/stream",)  # and the events of jobs
 TRACE_PARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\Z")
@@ -191,12 +192,20 @@ class _Call:
             given = {name for name, _ in message["headers"]}
             more = [header for header in (*HEADERS, CSP, NO_STORE) if header[0] not in given]
             message = {**message, "headers": [*message["headers"], *more]}
+        body: bytes = message.get("body", b"")
+        start = 0
+        while len(body) - start > PIECE_BYTES:  # each waits for the one before, so that a slow reader holds no buffer
+            await self._send({**message, "body": body[start : start + PIECE_BYTES], "more_body": True})
+            start += PIECE_BYTES
+        await self._send({**message, "body": body[start:]} if start else message)
+        self.is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+    async def _send(self, message: Message) -> None:
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self.sender(message)
         except TimeoutError:
             raise _ClientLeftError from None
-        self.is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
     async def refuse(self, error: ApiError | SpanielError) -> None:
         if self.is_begun:  # the response is cut off: the connection is closed by the server
