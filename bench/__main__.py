@@ -7,7 +7,7 @@ from importlib import import_module
 
 BENCHES = (
     "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "registry", "mcp", "browser",
-    "links",
+    "links", "serve",
 )  # fmt: skip
 
 if __name__ == "__main__":

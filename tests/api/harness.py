@@ -21,7 +21,8 @@ PAGE = (
     "<html lang=en><head><title>Otters - a site</title><meta name=description content='About otters'></head><body>"
     "<nav><a href=/menu>Menu</a></nav><article><h1>Otters</h1><p>Otters are back at the weir, on their own. "
     "<a href='/second?a=1'>Second page</a> <img src=/otter.png alt=Otter></p><p class=note>A note beside the text, "
-    "which says a little more about the weir and its otters.</p></article><footer>Foot of the page</footer></body></html>"
+    "which says a little more about the weir and its otters.</p></article>"
+    "<footer>Foot of the page</footer></body></html>"
 )
 
 
@@ -52,11 +53,11 @@ def pages() -> dict[str, Page]:
 
 @asynccontextmanager
 async def serving(
-    site: Site | None = None, *, host: str = "127.0.0.1", webfetch: dict[str, Any] | None = None, **serve: Any
+    own_site: Site | None = None, *, host: str = "127.0.0.1", webfetch: dict[str, Any] | None = None, **serve: Any
 ) -> AsyncIterator[Served]:
     """The service for a site on loopback. Settings of `[spaniel.serve]` are given by name."""
     async with contextlib.AsyncExitStack() as stack:
-        site = site or await stack.enter_async_context(Site(pages()))
+        site = own_site if own_site is not None else await stack.enter_async_context(Site(pages()))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="spaniel-test-"))
         security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
         writable = serve.pop("writable", False)
@@ -71,7 +72,7 @@ async def serving(
         server = server_for(build(settings, own, resolver=FakeResolver()))
         task = asyncio.create_task(server.serve(sockets=[sock]))
         stack.push_async_callback(_stop, server, task)
-        while not server.started and not task.done():
+        while not server.started and not task.done():  # noqa: ASYNC110  uvicorn has no event for it
             await asyncio.sleep(0.01)
         if task.done():
             task.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -19,7 +20,7 @@ from spaniel.errors import SpanielError
 from spaniel.testing import Reply, html
 from tests.api.harness import Served, serving
 
-TOKEN, OTHER = "a-token-of-alice-0001", "a-token-of-bob-00002"  # noqa: S105
+TOKEN, OTHER = "a-token-of-alice-0001", "a-token-of-bob-00002"
 LIMITS = CallerLimits(600, 16, 64, 64, 8)
 
 
@@ -217,13 +218,12 @@ async def test_websockets_are_refused() -> None:
 
 
 async def test_responses_carry_the_security_headers() -> None:
-    async with serving() as served:
-        async with served.http.get(f"{served.base}/{served.page}") as answer:
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
-            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-            assert answer.headers["Cache-Control"] == "no-store"
-            assert answer.content_type == "text/plain"
-            assert "Access-Control-Allow-Origin" not in answer.headers
+    async with serving() as served, served.http.get(f"{served.base}/{served.page}") as answer:
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.content_type == "text/plain"
+        assert "Access-Control-Allow-Origin" not in answer.headers
 
 
 async def test_secret_of_a_query_is_in_no_log_metric_or_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -253,3 +253,44 @@ async def test_many_idle_streams_leave_the_server_serving() -> None:
             assert time.monotonic() - began < 20
             for answer in answers:
                 answer.close()
+
+
+async def test_traceparent_of_a_request_is_in_its_log_lines() -> None:
+    import io
+    import logging
+
+    from spaniel.app.logs import configure
+
+    out = io.StringIO()
+    known = logging.getLogger("spaniel").handlers[:], logging.getLogger("spaniel").level
+    configure(1, stream=out)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    try:
+        async with serving() as served:
+            await served.post("/api/fetch", {"url": served.page}, traceparent=parent)
+            await served.post("/api/fetch", {"url": served.page}, traceparent="x\u00e4 forged")
+    finally:
+        logging.getLogger("spaniel").handlers[:], logging.getLogger("spaniel").propagate = known[0], True
+        logging.getLogger("spaniel").setLevel(known[1])
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    events = {line["event"] for line in lines if line.get("traceparent") == parent}
+    assert {"request", "fetch_complete"} <= events
+    assert "forged" not in out.getvalue()
+
+
+async def test_client_that_leaves_during_its_upload_leaves_no_job(tmp_path: Path) -> None:
+    folder = tmp_path / "jobs"
+    async with serving(jobs_folder=str(folder)) as served:
+        host, port = served.base.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        head = b"POST /api/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 999\r\n\r\n"
+        writer.write(head + b"https://example.com/")
+        await writer.drain()
+        await asyncio.sleep(0.3)
+        writer.close()
+        for _ in range(100):
+            if 'status="499"' in (await served.get("/metrics"))[1]:
+                break
+            await asyncio.sleep(0.1)
+        assert (await served.get("/api/jobs"))[1] == {"jobs": []}
+        assert not [name for name in os.listdir(folder) if len(name) == 32]

@@ -96,7 +96,8 @@ async def test_timeout_of_the_client_ends_the_fetch() -> None:
 
 async def test_max_age_serves_a_copy_and_zero_fetches_again() -> None:
     async with serving() as served:
-        for body, count in (({}, 1), ({}, 1), ({"maxAge": 0}, 2), ({"maxAge": 1}, 3)):
+        bodies: list[dict[str, int]] = [{}, {}, {"maxAge": 0}, {"maxAge": 1}]
+        for body, count in zip(bodies, (1, 1, 2, 3), strict=True):
             if body.get("maxAge") == 1:
                 await asyncio.sleep(1.1)  # the copy's date has whole seconds
             _, answer = await served.post("/v2/scrape", {"url": served.page, **body})
@@ -226,13 +227,14 @@ async def test_jina_no_cache_and_bad_headers() -> None:
 
 async def test_tavily_extract_returns_pages_and_failures() -> None:
     async with serving() as served:
-        body = {"urls": [served.page, served.site.url("/gone")], "include_images": True}
+        gone = served.site.url("/gone")
+        body = {"urls": [served.page, gone], "include_images": True}
         status, answer = await served.post("/extract", body)
         assert status == 200
         assert [found["url"] for found in answer["results"]] == [served.page]
         assert answer["results"][0]["raw_content"].startswith("# Otters")
         assert answer["results"][0]["images"] == [served.site.url("/otter.png")]
-        assert [found["url"] for found in answer["failed_results"]] == [body["urls"][1]]
+        assert [found["url"] for found in answer["failed_results"]] == [gone]
         assert {"response_time", "request_id"} <= answer.keys()
         _, text = await served.post("/extract", {"urls": served.page, "format": "text"})
         assert "# Otters" not in text["results"][0]["raw_content"]
@@ -250,7 +252,10 @@ async def test_open_webui_loader_returns_documents() -> None:
 
 async def test_html_holds_no_script_of_the_page() -> None:
     """A page that is read as Markdown may bring HTML and addresses of its own."""
-    hostile = "# Hi <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n[a](javascript:alert(1)) <b onclick=x>b</b>\n"
+    hostile = (
+        "# Hi <script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n"
+        "[a](javascript:alert(1)) <b onclick=x>b</b>\n"
+    )
     async with serving() as served:
         served.site.pages["/hostile.md"] = (200, {"Content-Type": "text/markdown"}, hostile.encode())
         body = {"url": served.site.url("/hostile.md"), "formats": ["html"]}

@@ -187,3 +187,19 @@ async def test_health_ready_metrics_and_capabilities() -> None:
         assert 'route="/api/fetch"' in counters
         _, answer = await served.get("/api/capabilities")
         assert answer["profiles"]["reader"]["default"] is True
+
+
+async def test_cached_answer_is_the_same_but_for_its_moment_and_follows_the_cache() -> None:
+    """The third answer comes from memory; a copy that is renewed or removed is noticed."""
+    async with serving() as served:
+        body = {"url": served.page}
+        answers = [(await served.post("/api/fetch", body))[1] for _ in range(4)]
+        for answer in answers[2:]:
+            assert {**answer, "served_at": ""} == {**answers[1], "served_at": ""}
+        assert served.site.requests["/otters"] == 1
+        served.site.pages["/otters"] = html("<article><h1>New</h1><p>Another text stands here now.</p></article>")
+        assert (await served.post("/api/fetch", {**body, "no_cache": True}))[0] == 200
+        for _ in range(3):
+            _, answer = await served.post("/api/fetch", body)
+            assert answer["chunks"][0]["heading"] == "New"
+        assert (await served.post("/api/more", {"url": served.page, "find": "another"}))[1]["matches"] == 1

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spaniel.app.serving import CallerLimits, NamedToken, ServeSettings
     from spaniel.clock import Clock
 
+MOST_HOSTS = 100
 MOST_CALLERS = 10_000  # whose use is remembered; the one that called longest ago is forgotten first
 LONGEST_QUEUE_SECONDS = 30.0  # for a place among the concurrent requests of a caller
 OWN_SITE = ("same-origin", "none")  # values of Sec-Fetch-Site that need no permission
@@ -41,21 +42,25 @@ class Access:
     def __init__(self, settings: ServeSettings, tokens: Sequence[NamedToken] = ()) -> None:
         self._settings = settings
         self._tokens = tokens
+        self._known_hosts: set[str] = set()  # that were judged and are ours
         self._callers = {token.name: Caller(f"token:{token.name}", token.limits) for token in tokens}
-
-    @property
-    def needs_token(self) -> bool:
-        return bool(self._tokens)
 
     def check_host(self, host: str) -> None:
         """Refuse a `Host` that is not ours (421): a name that an attacker pointed at this address."""
+        if host in self._known_hosts:
+            return
         name = _host_name(host)
         if name in self._settings.allowed_hosts or _is_loopback(name):
+            self._remember_host(host)
             return
         # Off loopback a token is required, so the name only has to be one that cannot be a public site's.
         if self._settings.is_public and (_is_address(name) or "." not in name.strip(".")) and name:
             return
         raise misdirected(name)
+
+    def _remember_host(self, host: str) -> None:
+        if len(self._known_hosts) < MOST_HOSTS:
+            self._known_hosts.add(host)
 
     def check_origin(self, headers: Mapping[str, str], *, opens_page: bool = False) -> None:
         """Refuse what another site's page sent (403). `opens_page`: a link to our own page may be followed."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -18,6 +20,7 @@ from spaniel.api.gate import Gate, shaped
 from spaniel.api.jobs import Jobs
 from spaniel.api.metrics import Metrics
 from spaniel.api.openapi import openapi, reference
+from spaniel.api.recent_answers import RecentAnswers
 from spaniel.api.service import Service
 from spaniel.app.serving import tokens
 from spaniel.clock import SystemClock
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
+    from spaniel.api.mcp_http import McpEndpoint
     from spaniel.app.serving import ServeSettings
     from spaniel.app.settings import Settings
     from spaniel.net.resolver import Resolver
@@ -87,9 +91,9 @@ def build(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(service)
-            service.jobs = await stack.enter_async_context(Jobs(service))
+            app.state.jobs = await stack.enter_async_context(Jobs(service))
             if mcp is not None:
-                await stack.enter_async_context(mcp.run())
+                await stack.enter_async_context(mcp)
             yield
 
     mcp = _mcp(service, stateless=workers > 1)
@@ -105,12 +109,14 @@ def build(
     )
     app.router.redirect_slashes = False
     app.state.service, app.state.endpoints = service, ENDPOINTS
+    app.state.recent = recent = RecentAnswers(service)
     return Gate(
         app,
         Access(own_settings, named),
         Limits(SystemClock()),
         metrics,
         max_body=own_settings.max_body_bytes,
+        recent=recent.get,
         is_streamed=lambda scope: own_settings.max_list_bytes if jobs_api.is_upload(scope) else 0,
     )
 
@@ -119,11 +125,49 @@ def _mcp(service: Service, *, stateless: bool) -> Any:
     """MCP, if its SDK is installed: it is an extra of its own."""
     from importlib.util import find_spec
 
-    if find_spec("mcp") is None:
-        return None
-    from spaniel.api.mcp_http import McpEndpoint
+    return None if find_spec("mcp") is None else _LazyMcp(service, stateless=stateless)
 
-    return McpEndpoint(service, stateless=stateless)
+
+class _LazyMcp:
+    """MCP from its first request on: importing its SDK takes a second."""
+
+    def __init__(self, service: Service, *, stateless: bool) -> None:
+        self._service, self._stateless = service, stateless
+        self._wanted, self._closing = asyncio.Event(), asyncio.Event()
+        self._endpoint: asyncio.Future[McpEndpoint] | None = None
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        self._endpoint = asyncio.get_running_loop().create_future()
+        self._keeper = asyncio.create_task(self._keep(self._endpoint))
+
+    async def __aexit__(self, *_: object) -> None:
+        self._closing.set()
+        self._wanted.set()
+        if self._keeper is not None:
+            await asyncio.gather(self._keeper, return_exceptions=True)
+
+    async def _keep(self, endpoint: asyncio.Future[McpEndpoint]) -> None:
+        """Open it and close it in one task, as its task group demands."""
+        await self._wanted.wait()
+        if self._closing.is_set():
+            return
+        try:
+            module = await asyncio.to_thread(import_module, "spaniel.api.mcp_http")
+            mcp: McpEndpoint = module.McpEndpoint(self._service, stateless=self._stateless)
+            async with mcp.run():
+                endpoint.set_result(mcp)
+                await self._closing.wait()
+        except Exception as error:
+            if endpoint.done():
+                raise
+            endpoint.set_exception(error)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._wanted.set()
+        assert self._endpoint is not None  # noqa: S101  the application has started
+        endpoint = await asyncio.shield(self._endpoint)
+        await endpoint(scope, receive, send)
 
 
 async def _error(request: HttpRequest, error: Exception) -> Response:

@@ -10,12 +10,13 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from spaniel.api.errors import ApiError, bad_argument, error_fields
-from spaniel.errors import SpanielError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from starlette.requests import Request as HttpRequest
+
+    from spaniel.errors import SpanielError
 
     Handler = Callable[[HttpRequest], Awaitable[Response]]
 

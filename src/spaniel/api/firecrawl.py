@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from spaniel.api.endpoint import Endpoint, json_object, json_response, query_number
 from spaniel.api.errors import ApiError, bad_argument, error_fields, status_of
 from spaniel.api.html import html_of
-from spaniel.api.jobs import CANCELLED, ENDED, FAILED, FINISHED, KEPT_SECONDS, Job, moment, write_list
+from spaniel.api.jobs import CANCELLED, ENDED, FAILED, FINISHED, KEPT_SECONDS, Job, jobs_of, moment, write_list
 from spaniel.api.scraping import (
     MOST_SECONDS,
     ScrapeOptions,
@@ -66,7 +66,8 @@ class _Wanted:
         max_age = milliseconds(body, "maxAge", 0, 10**12)
         whole = not truth(body, "onlyMainContent", default=True)
         parts = PageParts(texts(body, "includeTags", 50), texts(body, "excludeTags", 50), whole)
-        location = body.get("location") if isinstance(body.get("location"), dict) else {}
+        given = body.get("location")
+        location: dict[str, Any] = given if isinstance(given, dict) else {}
         if location.get("country"):
             self._warn("Requests are sent from this server, whatever the country (location.country is ignored).")
         self.compare = "changeTracking" in self.formats
@@ -196,7 +197,7 @@ async def batch_start(request: HttpRequest) -> Response:
     hook = _webhook(body.get("webhook"))
     if hook is not None:
         require_sendable(service.engine, hook)
-    jobs = service.the_jobs()
+    jobs = jobs_of(request)
     jobs.require_room(caller)
     id_, folder = jobs.new_folder()
     try:
@@ -231,8 +232,8 @@ def _webhook(given: object) -> Webhook | None:
 
 
 async def batch_status(request: HttpRequest) -> Response:
-    service, caller = service_of(request), caller_of(request)
-    jobs, id_ = service.the_jobs(), request.path_params["id"]
+    _service, caller = service_of(request), caller_of(request)
+    jobs, id_ = jobs_of(request), request.path_params["id"]
     job = await asyncio.to_thread(jobs.job, caller, id_)
     offset = query_number(request, "skip", 0, 0, 1 << 60)
     most = query_number(request, "limit", PAGE_SIZE, 1, 1_000)
@@ -288,8 +289,8 @@ def _from_record(line: bytes, formats: list[str]) -> dict[str, Any] | None:
 async def batch_errors(request: HttpRequest) -> Response:
     import msgspec
 
-    service, caller = service_of(request), caller_of(request)
-    jobs = service.the_jobs()
+    _service, caller = service_of(request), caller_of(request)
+    jobs = jobs_of(request)
     job = await asyncio.to_thread(jobs.job, caller, request.path_params["id"])
     errors: list[dict[str, Any]] = []
     blocked: list[str] = []
@@ -310,8 +311,8 @@ async def batch_errors(request: HttpRequest) -> Response:
 
 
 async def batch_cancel(request: HttpRequest) -> Response:
-    service, caller = service_of(request), caller_of(request)
-    jobs = service.the_jobs()
+    _service, caller = service_of(request), caller_of(request)
+    jobs = jobs_of(request)
     await asyncio.to_thread(jobs.want, caller, request.path_params["id"], "cancel")
     return json_response({"success": True, "status": "cancelled", "message": "The batch was cancelled"})
 

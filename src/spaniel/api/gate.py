@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from spaniel.api.errors import ApiError, body_too_large, error_fields, headers_of, status_of
 from spaniel.app.logs import trace_parent
@@ -34,6 +35,7 @@ log = logging.getLogger("spaniel.api")
 BODY_SECONDS = 30.0  # for the whole body of a request
 SEND_SECONDS = 60.0  # for a client to take a part of the response; then its connection is closed
 PIECE_BYTES = 1 << 18  # of a body, written at once
+FETCH = "/api/fetch"
 OPEN_TO_ALL = ("/healthz", "/readyz")  # for probes, which have no token
 STREAMS = ("/api/fetch/stream",)  # and the events of jobs
 TRACE_PARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\Z")
@@ -51,7 +53,7 @@ NO_STORE = (b"cache-control", b"no-store")
 class Gate:
     """The ASGI application around the one that routes."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  the parts of one server
+    def __init__(  # noqa: PLR0913  the parts of one server
         self,
         app: Application,
         access: Access,
@@ -59,11 +61,14 @@ class Gate:
         metrics: Metrics,
         *,
         max_body: int,
+        recent: Callable[[bytes, Caller], bytes | None],
         is_streamed: Callable[[Scope], int],
     ) -> None:
-        """`is_streamed` returns the size up to which a handler reads the body itself; 0: the gate reads it."""
+        """`recent` answers what was asked for a moment ago, without a handler.
+
+        `is_streamed` returns the size up to which a handler reads the body itself; 0: the gate reads it."""
         self._app, self._access, self._limits, self._metrics = app, access, limits, metrics
-        self._max_body, self._is_streamed = max_body, is_streamed
+        self._max_body, self._recent, self._is_streamed = max_body, recent, is_streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -81,7 +86,7 @@ class Gate:
             await self._admit(call, receive)
         except (ApiError, SpanielError) as error:
             await call.refuse(error)
-        except _ClientLeftError:
+        except (_ClientLeftError, ClientDisconnect):
             call.status = 499  # as nginx logs it; nothing is sent
         except Exception as error:  # one request must not end the server
             log.exception("a request failed unexpectedly")
@@ -112,6 +117,10 @@ class Gate:
                 await self._app(scope, _bounded(receive, most), call.send)
                 return
             body = await self._read(headers, receive)
+            if path == FETCH and scope["method"] == "POST" and (known := self._recent(body, caller)) is not None:
+                scope["state"]["route"] = FETCH
+                await call.answer(known)
+                return
             await self._run(scope, body, receive, call)
 
     async def _read(self, headers: dict[str, str], receive: Receive) -> bytes:
@@ -206,6 +215,12 @@ class _Call:
                 await self.sender(message)
         except TimeoutError:
             raise _ClientLeftError from None
+
+    async def answer(self, body: bytes) -> None:
+        """Send a whole answer in JSON."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
 
     async def refuse(self, error: ApiError | SpanielError) -> None:
         if self.is_begun:  # the response is cut off: the connection is closed by the server

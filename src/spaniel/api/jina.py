@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
+
 from spaniel.api.endpoint import json_object, json_response, text_response
 from spaniel.api.errors import ApiError, bad_argument, error_fields, status_of
 from spaniel.api.html import html_of
@@ -12,16 +14,16 @@ from spaniel.api.scraping import MOST_SECONDS, ScrapeOptions, links_of, picture_
 from spaniel.api.service import service_of
 from spaniel.chunking import chunk
 from spaniel.chunking.tokens import cl100k
-from spaniel.errors import SpanielError
 from spaniel.reading.parts import PageParts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starlette.requests import Request as HttpRequest
-    from starlette.responses import Response
 
     from spaniel.api.scraping import Scraped
+    from spaniel.errors import SpanielError
+    from spaniel.pipeline.outcome import StoredPage
 
 FORMS = ("default", "content", "markdown", "html", "text", "screenshot", "pageshot")
 PROBE_TOKENS = 2_048  # of a piece, while a text is cut to a budget
@@ -94,50 +96,53 @@ def _number(headers: Mapping[str, str], name: str) -> int | None:
 
 
 def _respond(request: HttpRequest, scraped: Scraped, form: str, budget: int | None) -> Response:
-    outcome, headers = scraped.outcome, request.headers
-    found = outcome.require()
-    page = found.page
+    fetched, headers = scraped.outcome.require(), request.headers
+    page, accept = fetched.page, headers.get("accept", "")
     content = page.markdown if budget is None else within(page.markdown, budget)
-    links, images = links_of(page.markdown, page.final_url)
-    extra: dict[str, list[str]] = {}
-    if headers.get("x-with-links-summary", "").lower() in TRUE:
-        extra["links"] = links
-    if headers.get("x-with-images-summary", "").lower() in TRUE:
-        extra["images"] = images
-    picture = picture_url(found.picture) if form in ("screenshot", "pageshot") else None
+    known = zip(("links", "images"), links_of(page.markdown, page.final_url), strict=True)
+    extra = {name: found for name, found in known if headers.get(f"x-with-{name}-summary", "").lower() in TRUE}
     html = html_of(content, page.final_url) if form == "html" else None
-    accept = headers.get("accept", "")
+    picture = fetched.picture if form in ("screenshot", "pageshot") else None
     if "application/json" in accept:
-        data: dict[str, Any] = {
-            "title": page.headline or "",
-            "description": page.metadata.get("description") or "",
-            "url": page.final_url,
-            "content": content,
-            "usage": {"tokens": cl100k().count(content)},
-        }
-        data |= {name: {address: address for address in addresses} for name, addresses in extra.items()}
-        if page.metadata.get("published"):
-            data["publishedTime"] = page.metadata["published"]
+        data = _fields(page, content, extra)
         if picture:
-            data[f"{form}Url"] = picture
+            data[f"{form}Url"] = picture_url(picture)
         if html is not None:
             data["html"] = html
-        return json_response({"code": 200, "status": 20_000, "data": data, "meta": {"notes": list(outcome.caveats)}})
+        notes = list(scraped.outcome.caveats)
+        return json_response({"code": 200, "status": 20_000, "data": data, "meta": {"notes": notes}})
     if picture is not None:
-        from spaniel.api.endpoint import Response as Plain
-
-        return Plain(found.picture or b"", media_type="image/png")
+        return Response(picture, media_type="image/png")
     if html is not None:
         return text_response(html)  # as text: nothing of a page is ever served as a document of ours
     if form in ("markdown", "text") or "text/markdown" in accept:
         return text_response(content, "text/markdown" if form != "text" else "text/plain")
+    return text_response(_with_head(page, content, extra))
+
+
+def _fields(page: StoredPage, content: str, extra: dict[str, list[str]]) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "title": page.headline or "",
+        "description": page.metadata.get("description") or "",
+        "url": page.final_url,
+        "content": content,
+        "usage": {"tokens": cl100k().count(content)},
+    }
+    data |= {name: {address: address for address in addresses} for name, addresses in extra.items()}
+    if page.metadata.get("published"):
+        data["publishedTime"] = page.metadata["published"]
+    return data
+
+
+def _with_head(page: StoredPage, content: str, extra: dict[str, list[str]]) -> str:
+    """The plain form: a few lines about the page, then its text."""
     lines = [f"Title: {_line(page.headline)}", "", f"URL Source: {page.final_url}", ""]
     if published := page.metadata.get("published"):
         lines += [f"Published Time: {_line(published)}", ""]
     lines += ["Markdown Content:", content]
     for name, addresses in extra.items():
         lines += ["", f"{name.title()}:", *(f"- {address}" for address in addresses)]
-    return text_response("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _line(text: object) -> str:

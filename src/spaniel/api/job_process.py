@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from contextlib import aclosing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from spaniel.api.jobs import LIST, RESULTS, write_status
 from spaniel.app.settings import Setting, Settings
@@ -57,7 +57,7 @@ class _Stop:
 
     def __init__(self) -> None:
         self.is_set = False
-        self._call: Callable[[], None] | None = None
+        self._call: Callable[[], object] | None = None
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
@@ -68,7 +68,7 @@ class _Stop:
         if self._call is not None:
             self._call()
 
-    def then(self, call: Callable[[], None]) -> None:
+    def then(self, call: Callable[[], object]) -> None:
         self._call = call
         if self.is_set:
             call()
@@ -142,46 +142,51 @@ async def _check_links(
     from spaniel.app.client import Spaniel
     from spaniel.health.reports.json import as_object, written
 
-    with open(os.path.join(folder, spec.get("list", LIST)), "rb") as file:
-        urls = [json.loads(line)["url"] for line in file]
+    urls = _urls(os.path.join(folder, spec.get("list", LIST)), settings)
     results = os.path.join(folder, RESULTS)
     done = _checked_before(results)
     left = [url for url in urls if url not in done]
-    counts = {"done": len(done), "total": len(urls), "verdicts": {}}
+    counts = {"done": len(done), "total": len(urls)}
+    verdicts: dict[str, int] = {}
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     stop.then(lambda: loop.call_soon_threadsafe(stopping.set))
     last = 0.0
-    with open(results, "ab") as out:
-        async with Spaniel(settings) as client:
-            async with aclosing(client.check(left, soft_404=spec.get("soft_404", False))) as found:
-                async for checked in found:
-                    out.write(written(as_object(checked)).encode() + b"\n")
-                    out.flush()
-                    counts["done"] = cast("int", counts["done"]) + 1
-                    verdicts = cast("dict[str, int]", counts["verdicts"])
-                    verdicts[checked.verdict] = verdicts.get(checked.verdict, 0) + 1
-                    if time.monotonic() - last > STATUS_SECONDS:
-                        last = time.monotonic()
-                        await asyncio.to_thread(write_status, folder, dict(counts))
-                    if stopping.is_set():
-                        status |= counts
-                        return False
-    status |= counts
-    return True
+    with open(results, "ab") as out:  # noqa: ASYNC230  this process does nothing else
+        async with Spaniel(settings) as client, aclosing(client.check(left, soft_404=spec["soft_404"])) as found:
+            async for checked in found:
+                out.write(written(as_object(checked)).encode() + b"\n")
+                out.flush()
+                counts["done"] += 1
+                verdicts[checked.verdict] = verdicts.get(checked.verdict, 0) + 1
+                if time.monotonic() - last > STATUS_SECONDS:
+                    last = time.monotonic()
+                    await asyncio.to_thread(write_status, folder, {**counts, "verdicts": dict(verdicts)})
+                if stopping.is_set():
+                    break
+    status |= {**counts, "verdicts": verdicts}
+    return not stopping.is_set()
+
+
+def _urls(path: str, settings: Settings) -> list[str]:
+    """The URLs of a list in any form that `batch` reads, each once."""
+    from spaniel.app.sources import ReadSource
+    from spaniel.sources.rows import ListOptions, Problems
+
+    source = ReadSource(path, ListOptions(), Problems(), settings, "web_fetch")
+    return list(dict.fromkeys(item.raw for item in source.items()))
 
 
 def _checked_before(path: str) -> set[str]:
     """URLs whose result was written before; a line that was cut off by a crash is removed."""
     done: set[str] = set()
     end = 0
-    with suppress(FileNotFoundError):
-        with open(path, "r+b") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                done.add(json.loads(line)["url"])
-                end += len(line)
-            file.truncate(end)
+    with suppress(FileNotFoundError), open(path, "r+b") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            done.add(json.loads(line)["url"])
+            end += len(line)
+        file.truncate(end)
     return done
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from spaniel.api.errors import ApiError, bad_argument, not_found, rate_limited
+from spaniel.api.errors import bad_argument, not_found, rate_limited
 from spaniel.api.webhooks import Webhook, deliver
 from spaniel.database import Database, Layout
 from spaniel.errors import Code, SpanielError
@@ -29,6 +29,8 @@ from spaniel.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from starlette.requests import Request as HttpRequest
 
     from spaniel.api.access import Caller
     from spaniel.api.service import Service
@@ -161,7 +163,7 @@ class Jobs:
     def drop_folder(self, id_: str) -> None:
         shutil.rmtree(os.path.join(self._folder, id_), ignore_errors=True)
 
-    def add(  # noqa: PLR0913, PLR0917  a row
+    def add(
         self, id_: str, caller: Caller, kind: str, total: int, options: dict[str, Any], webhook: Webhook | None = None
     ) -> Job:
         now = time.time()
@@ -209,6 +211,9 @@ class Jobs:
         if job.state not in ENDED:
             self.want(caller, id_, "cancel")
             return
+        self._forget(id_)
+
+    def _forget(self, id_: str) -> None:
         self._database.write(lambda db: db.execute("DELETE FROM jobs WHERE id = ?", (id_,)))
         self.drop_folder(id_)
 
@@ -308,8 +313,7 @@ class Jobs:
         old = "SELECT id FROM jobs WHERE ended IS NOT NULL AND ended < ?"
         rows: list[Any] = self._database.read(lambda db: db.execute(old, (now - KEPT_SECONDS,)).fetchall(), [])
         for (id_,) in rows:
-            self._database.write(lambda db, id_=id_: db.execute("DELETE FROM jobs WHERE id = ?", (id_,)))
-            self.drop_folder(id_)
+            self._forget(id_)
         found: list[Any] = self._database.read(lambda db: db.execute("SELECT id FROM jobs").fetchall(), [])
         known = {id_ for (id_,) in found}
         for name in os.listdir(self._folder):
@@ -417,6 +421,11 @@ class _Running:
             return {}
 
 
+def jobs_of(request: HttpRequest) -> Jobs:
+    jobs: Jobs = request.app.state.jobs
+    return jobs
+
+
 def write_status(folder: str, status: dict[str, Any]) -> None:
     write_atomically(os.path.join(folder, STATUS), json.dumps(status).encode(), None)
 
@@ -425,8 +434,9 @@ def write_list(folder: str, urls: Iterator[str]) -> int:
     """The list of a job; how many URLs it has."""
     count = 0
     with open(os.path.join(folder, LIST), "xb") as file:
-        for count, url in enumerate(urls, 1):
+        for url in urls:
             file.write(msgspec.json.encode({"url": url}) + b"\n")
+            count += 1
     return count
 
 

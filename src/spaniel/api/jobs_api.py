@@ -19,7 +19,7 @@ from spaniel.api.endpoint import (
     typed_body,
 )
 from spaniel.api.errors import ApiError, bad_argument
-from spaniel.api.jobs import ENDED, LIST, RESULTS, write_list
+from spaniel.api.jobs import ENDED, LIST, RESULTS, jobs_of, write_list
 from spaniel.api.service import caller_of, service_of
 from spaniel.api.webhooks import Webhook, require_sendable
 from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_PER_HOST
@@ -65,7 +65,7 @@ def is_upload(scope: MutableMapping[str, Any]) -> bool:
 
 async def start(request: HttpRequest) -> Response:
     service, caller = service_of(request), caller_of(request)
-    jobs = service.the_jobs()
+    jobs = jobs_of(request)
     await asyncio.to_thread(jobs.require_room, caller)
     uploaded = is_upload(request.scope)
     body = _from_query(request) if uploaded else await typed_body(request, JobBody)
@@ -108,7 +108,7 @@ async def _receive(request: HttpRequest, path: str) -> None:
     """Write the body to a file as it comes."""
     try:
         async with asyncio.timeout(UPLOAD_SECONDS):
-            with open(path, "xb") as file:
+            with open(path, "xb") as file:  # noqa: ASYNC230  opened once; it is written by a thread
                 async for piece in request.stream():
                     await asyncio.to_thread(file.write, piece)
     except TimeoutError:
@@ -116,12 +116,12 @@ async def _receive(request: HttpRequest, path: str) -> None:
 
 
 async def list_jobs(request: HttpRequest) -> Response:
-    found = await asyncio.to_thread(service_of(request).the_jobs().list, caller_of(request))
+    found = await asyncio.to_thread(jobs_of(request).list, caller_of(request))
     return json_response({"jobs": [job.as_dict() for job in found]})
 
 
 async def _job(request: HttpRequest) -> Job:
-    return await asyncio.to_thread(service_of(request).the_jobs().job, caller_of(request), request.path_params["id"])
+    return await asyncio.to_thread(jobs_of(request).job, caller_of(request), request.path_params["id"])
 
 
 async def show(request: HttpRequest) -> Response:
@@ -131,20 +131,20 @@ async def show(request: HttpRequest) -> Response:
 async def change(request: HttpRequest) -> Response:
     """`POST /api/jobs/{id}/pause`, `/resume`, `/cancel`."""
     wanted = {"pause": "pause", "resume": "run", "cancel": "cancel"}[request.url.path.rpartition("/")[2]]
-    jobs = service_of(request).the_jobs()
+    jobs = jobs_of(request)
     return json_response(
         (await asyncio.to_thread(jobs.want, caller_of(request), request.path_params["id"], wanted)).as_dict()
     )
 
 
 async def remove(request: HttpRequest) -> Response:
-    await asyncio.to_thread(service_of(request).the_jobs().remove, caller_of(request), request.path_params["id"])
+    await asyncio.to_thread(jobs_of(request).remove, caller_of(request), request.path_params["id"])
     return Response(status_code=204)
 
 
 async def results(request: HttpRequest) -> Response:
     """A page of results: JSON lines, or with `format=parquet` all of them once the job has ended."""
-    jobs, job = service_of(request).the_jobs(), await _job(request)
+    jobs, job = jobs_of(request), await _job(request)
     form = request.query_params.get("format", "jsonl")
     if form == "parquet":
         return await _parquet(jobs.path(job, RESULTS), job)
@@ -169,16 +169,20 @@ async def _parquet(lines: str, job: Job) -> Response:
     if find_spec("pyarrow") is None:
         raise ApiError("not_implemented", "pyarrow is not installed", f"Run: {install_command('parquet')}")
     path = f"{lines.removesuffix('.jsonl')}.parquet"
-    if not os.path.exists(path):
-        from spaniel.batch.outputs.finish import finish
-
-        await asyncio.to_thread(finish, [lines], path, again=True)
+    await asyncio.to_thread(_write_parquet, lines, path)
     return FileResponse(path, media_type="application/vnd.apache.parquet", filename=f"{job.id}.parquet")
+
+
+def _write_parquet(lines: str, path: str) -> None:
+    from spaniel.batch.outputs.finish import finish
+
+    if not os.path.exists(path):
+        finish([lines], path, again=True)
 
 
 async def events(request: HttpRequest) -> Response:
     """The progress of a job as server-sent events, until it ends."""
-    jobs, caller, job = service_of(request).the_jobs(), caller_of(request), await _job(request)
+    jobs, caller, job = jobs_of(request), caller_of(request), await _job(request)
 
     async def stream() -> AsyncIterator[bytes]:
         number = 0

@@ -34,6 +34,8 @@ class Metrics:
         self._fetches = Counter(
             "spaniel_fetches", "Pages fetched for callers, by outcome", ("outcome", "cached"), registry=own
         )
+        self._copies = self._fetches.labels("ok", "yes")
+        self._by_route: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._jobs = Counter("spaniel_jobs", "Jobs that ended, by state", ("kind", "state"), registry=own)
 
     def begin(self) -> None:
@@ -41,12 +43,23 @@ class Metrics:
 
     def end(self, route: str, method: str, status: int, seconds: float) -> None:
         self._open.dec()
-        self._requests.labels(route, method if method in METHODS else "other", str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        key = route, method, status
+        known = self._by_route.get(key)
+        if known is None:
+            named = method if method in METHODS else "other"
+            known = self._requests.labels(route, named, str(status)), self._seconds.labels(route)
+            if method in METHODS:
+                self._by_route[key] = known
+        known[0].inc()
+        known[1].observe(seconds)
 
     def fetched(self, outcome: Outcome) -> None:
         code = str(outcome.refusal.code) if outcome.refusal is not None else "ok"
         self._fetches.labels(code, "yes" if outcome.cache_hit else "no").inc()
+
+    def served_copy(self) -> None:
+        """A cached page, served again without a look into its copy."""
+        self._copies.inc()
 
     def job_ended(self, kind: str, state: str) -> None:
         self._jobs.labels(kind, state).inc()

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request as HttpRequest
 
+    from spaniel.api.recent_answers import RecentAnswers
     from spaniel.api.service import Service
     from spaniel.app.client import Spaniel
     from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.outcome import Outcome
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 MOST_LINKS = 1_000  # of one check; more are a job
@@ -63,7 +65,10 @@ async def fetch(request: HttpRequest) -> Response:
         outcome = await service.outcome(client, wanted)
         chunks = client.view(outcome, wanted.max_chunk_tokens).chunk_records() if outcome.found is not None else None
         return json_response(record_of(outcome, chunks).as_dict())
-    answer = await _fetched(service, client, wanted, Trace(), request)
+    outcome, answer = await _fetched(service, client, wanted, Trace(), request)
+    if form == "json":
+        recent: RecentAnswers = request.app.state.recent
+        recent.keep(await request.body(), client, wanted, outcome, answer)
     return _shaped(answer, form)
 
 
@@ -75,11 +80,13 @@ def _wanted(service: Service, args: dict[str, Any]) -> tuple[Spaniel, Request]:
     return client, wanted._replace(picture_height=service.settings.mcp.max_screenshot_height)
 
 
-async def _fetched(service: Service, client: Spaniel, wanted: Request, trace: Trace, request: HttpRequest) -> Answer:
+async def _fetched(
+    service: Service, client: Spaniel, wanted: Request, trace: Trace, request: HttpRequest
+) -> tuple[Outcome, Answer]:
     outcome = await service.outcome(client, wanted, trace)
     answer = client.view(outcome, wanted.max_chunk_tokens, trace)
     service.session(caller_of(request), client.profile.name).recent.remember(wanted, answer)
-    return answer
+    return outcome, answer
 
 
 def _shaped(answer: Answer, form: str) -> Response:
@@ -110,7 +117,7 @@ async def stream(request: HttpRequest) -> Response:
 
     async def work() -> None:
         try:
-            answer = await _fetched(
+            _, answer = await _fetched(
                 service, client, wanted, Trace(lambda step: queue.put("step", _step(step))), request
             )
             queue.put("result", answer.as_dict())
@@ -229,12 +236,10 @@ async def check(request: HttpRequest) -> Response:
     from spaniel.health.reports.json import as_object
 
     service, body = service_of(request), await typed_body(request, CheckBody)
-    results = []
+    checking = service.client("web_fetch").check(body.urls, soft_404=body.soft_404)
     try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            async with aclosing(service.client("web_fetch").check(body.urls, soft_404=body.soft_404)) as found:
-                async for checked in found:
-                    results.append(as_object(checked))
+        async with asyncio.timeout(CHECK_SECONDS), aclosing(checking) as found:
+            results = [as_object(checked) async for checked in found]
     except TimeoutError:
         raise SpanielError(Code.TIMEOUT, timeout_ms=round(CHECK_SECONDS * 1000), phase="check") from None
     return json_response({"results": results})

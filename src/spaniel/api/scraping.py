@@ -10,14 +10,13 @@ from spaniel.api.errors import bad_argument
 from spaniel.api.html import targets_of
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import Request
-from spaniel.reading.parts import PageParts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spaniel.api.service import Service
-    from spaniel.app.client import Spaniel
     from spaniel.pipeline.outcome import Outcome
+    from spaniel.reading.parts import PageParts
 
 MOST_SECONDS = 300.0  # that a client may allow a page
 PHONE = (390, 844)  # pixels of the window for `mobile`
@@ -49,7 +48,7 @@ class Scraped(NamedTuple):
 async def scrape(service: Service, url: str, options: ScrapeOptions, *, compare: bool = False) -> Scraped:
     """Fetch a page. The outcome may be a refusal; `timeout` is raised if the client's own time is over."""
     client = service.client(options.profile)
-    request = request_for(service, client, url, options)
+    request = request_for(service, url, options)
     previous = service.engine.stored(Request(url), client.profile) if compare else None
     seconds = options.timeout
     try:
@@ -59,7 +58,7 @@ async def scrape(service: Service, url: str, options: ScrapeOptions, *, compare:
         raise SpanielError(Code.TIMEOUT, timeout_ms=round((seconds or 0) * 1000), phase="fetch") from None
 
 
-def request_for(service: Service, client: Spaniel, url: str, options: ScrapeOptions) -> Request:
+def request_for(service: Service, url: str, options: ScrapeOptions) -> Request:
     display = None
     usual = service.settings.browser.display
     if options.wait_ms or options.wait_for or options.mobile:

@@ -43,7 +43,7 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(_OneWrite(transport, self.loop))
         if len(self.connections) > MOST_CONNECTIONS:
             self._end(503, "Too many connections")
             return
@@ -62,7 +62,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def _has_head(self, data: bytes) -> bool:
         """Whether the head ends in the first bytes of this piece: a body may follow it in the same one."""
         end = data.find(b"\r\n\r\n")
-        return 0 <= end and self._head_bytes - len(data) + end <= MOST_HEAD_BYTES
+        return end >= 0 and self._head_bytes - len(data) + end <= MOST_HEAD_BYTES
 
     def on_headers_complete(self) -> None:
         self._in_body = True
@@ -87,7 +87,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _end(self, status: int, reason: str) -> None:
         self._cancel_timer()
-        if self.transport is None or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         body = reason.encode()
         self.transport.write(
@@ -95,6 +95,44 @@ class BoundedProtocol(HttpToolsProtocol):
             % (status, len(body), body)
         )
         self.transport.close()
+
+
+class _OneWrite(asyncio.Transport):
+    """Puts what is written in one turn of the loop into one packet: a response comes as its head and its body."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._to, self._loop = transport, loop
+        self._held: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if not self._held:
+            self._loop.call_soon(self._flush)
+        self._held.append(bytes(data))
+
+    def _flush(self) -> None:
+        held, self._held = self._held, []
+        if held and not self._to.is_closing():
+            self._to.write(held[0] if len(held) == 1 else b"".join(held))
+
+    def close(self) -> None:
+        self._flush()
+        self._to.close()
+
+    def abort(self) -> None:
+        self._held.clear()
+        self._to.abort()
+
+    def is_closing(self) -> bool:
+        return self._to.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._to.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        self._to.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._to.resume_reading()
 
 
 class _Server(uvicorn.Server):
@@ -110,11 +148,11 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         found = socket.getaddrinfo(host, port, family if ":" in host else 0, socket.SOCK_STREAM)[0]
-        sock = socket.socket(found[0], socket.SOCK_STREAM)
+        sock = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)  # with it, asyncio sets TCP_NODELAY
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(found[4])
     except OSError as error:
-        reason = f"cannot listen on {host} port {port}: {error.strerror or error}; choose another with --port"
+        reason = f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port"
         raise SpanielError(Code.BAD_ARGS, field="--host" if isinstance(error, socket.gaierror) else "--port",
                            reason=reason) from None  # fmt: skip
     sock.listen(BACKLOG)
@@ -125,7 +163,7 @@ def listen(host: str, port: int) -> socket.socket:
 def server_for(app: Application) -> uvicorn.Server:
     """A server for the running event loop."""
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         http=BoundedProtocol,
         ws="none",
         loop="asyncio",
@@ -159,7 +197,7 @@ def serve(app: Application, sock: socket.socket, started: Callable[[], None] = l
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, stop, number)
         serving = asyncio.ensure_future(server.serve(sockets=[sock]))
-        while not server.started and not serving.done():
+        while not server.started and not serving.done():  # noqa: ASYNC110  uvicorn has no event for it
             await asyncio.sleep(0.01)
         if server.started:
             started()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from spaniel.api.errors import ApiError, bad_argument
+from spaniel.api.errors import bad_argument
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.tables import nearest
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request as HttpRequest
 
     from spaniel.api.access import Caller
-    from spaniel.api.jobs import Jobs
     from spaniel.api.metrics import Metrics
     from spaniel.app.serving import ServeSettings
     from spaniel.app.settings import Settings
+    from spaniel.cache import CacheKey
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.request import Request
@@ -35,7 +35,6 @@ class Service:
     ) -> None:
         self.settings, self.own, self.metrics = settings, own, metrics
         self.engine = Engine(settings, resolver)
-        self.jobs: Jobs | None = None
         self.is_ready = False
         self._clients: dict[str, Spaniel] = {}
         self._sessions: OrderedDict[tuple[str, str], ToolSession] = OrderedDict()
@@ -78,16 +77,16 @@ class Service:
         self._sessions.move_to_end(key)
         return session
 
+    def touch(self, key: CacheKey) -> None:
+        """A cached page was used."""
+        if (cache := self.engine.services.cache) is not None:
+            cache.touch(key)
+
     async def outcome(self, client: Spaniel, request: Request, trace: Trace | None = None) -> Outcome:
         """The outcome of a fetch, counted."""
         outcome = await client.outcome(request, trace)
         self.metrics.fetched(outcome)
         return outcome
-
-    def the_jobs(self) -> Jobs:
-        if self.jobs is None:
-            raise ApiError("busy", "Jobs are not available", "The log of the server says why.")
-        return self.jobs
 
 
 def service_of(request: HttpRequest) -> Service:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.api.scraping import ScrapeOptions, links_of, scrape
@@ -78,8 +78,7 @@ async def site_links(  # noqa: PLR0913  each is a word of its own to the caller
 async def _read_sitemaps(service: Service, site: str, take: Callable[[str], None], is_full: Callable[[], bool]) -> None:
     door = service.engine.services.door
     fetch = fetch_lists(door, service.engine.http, service.client().profile.way)
-    async with aclosing(items([site], fetch, ListOptions(kind="site"), Problems(), may_be_empty=True)) as found:
-        async for item in found:
-            take(item.raw_url)
-            if is_full():
-                return
+    async for item in items([site], fetch, ListOptions(kind="site"), Problems(), may_be_empty=True):
+        take(item.raw_url)
+        if is_full():
+            return

@@ -1,4 +1,4 @@
-"""Drop-ins for Tavily's `POST /extract` and for Open WebUI's external loader, `POST /load`: several pages in one call."""
+"""Drop-ins for Tavily's `POST /extract` and Open WebUI's external loader, `POST /load`: several pages in one call."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _plain(markdown: str) -> str:
             name, value = next(iter(event.items()))
             if name in ("Text", "Code"):
                 parts.append(str(value))
-            elif name == "End" and value in ("Paragraph", "Item") or (name == "End" and isinstance(value, dict)):
+            elif (name == "End" and value in ("Paragraph", "Item")) or (name == "End" and isinstance(value, dict)):
                 parts.append("\n")
         elif event in ("SoftBreak", "HardBreak"):
             parts.append("\n")

@@ -63,8 +63,8 @@ async def _post(engine: Engine, address: str, body: bytes, fields: dict[str, str
     """One POST. A redirect is not followed: the guard would judge the next address, but no receiver needs it."""
     url, deadline = parse(address), Deadline(SECONDS)
     target = await engine.guard.vet(url, deadline)
-    options = RequestOptions(engine.settings.headers, MOST_BYTES, cut=True, more=fields)
-    page = await engine.http.post(url, target, deadline, body, options)
+    options = RequestOptions(engine.settings.headers, MOST_BYTES, cut=True, more=fields, content=body)
+    page = await engine.http.post(url, target, deadline, options)
     return page.status
 
 

@@ -11,7 +11,7 @@ from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.batch.polite import PoliteHttp, PoliteRenderer
 from spaniel.browser.renderer import Renderer
-from spaniel.cache import PageCache
+from spaniel.cache import PageCache, key_for
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
@@ -33,6 +33,7 @@ from spaniel.robots.gate import RobotsGate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from spaniel.cache import CacheKey
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
@@ -148,6 +149,15 @@ class Engine:
     def stored(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome | None:
         """The outcome of a fetch that the cache can answer; None if it cannot."""
         return stored(request, profile, self.services, trace)
+
+    def cached_at(self, outcome: Outcome, profile: Profile) -> tuple[CacheKey, str] | None:
+        """The key and the file of the stored copy that an outcome was served from; None without a cache."""
+        cache, found = self.services.cache, outcome.found
+        if cache is None or found is None or outcome.canonical_url is None:
+            return None
+        how = found.rendering_method, profile.name, profile.version, self.guard.overrides
+        key = key_for(outcome.canonical_url, *how)
+        return key, cache.path(key)
 
     def reach(self, profile: Profile) -> Reach:
         """What canonicalizing online needs: this engine's clients, and a profile's fetch options."""

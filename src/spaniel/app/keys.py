@@ -243,17 +243,18 @@ KEYS: tuple[Key, ...] = (
         "Seconds that a whole batch may take (0: no limit)",
     ),
     Key(
-        f"{OWN}.serve", "profile", "reader", "Profile of the drop-in APIs of 'spaniel serve' (one of profiles)", kind="line",
+        f"{OWN}.serve", "profile", "reader", "Profile of the drop-in APIs of 'spaniel serve'", kind="line",
     ),
     Key(
-        f"{OWN}.serve", "profiles", ("web_fetch", "reader", "ingest"), "Profiles that callers of the service may choose",
-        kind="names",
+        f"{OWN}.serve", "profiles", ("web_fetch", "reader", "ingest"),
+        "Profiles that callers of the service may choose", kind="names",
     ),
     _number(
-        f"{OWN}.serve", "requests_per_minute", defaults.SERVE_PER_MINUTE, "Requests of one caller in a minute (0: no limit)"
+        f"{OWN}.serve", "requests_per_minute", defaults.SERVE_PER_MINUTE,
+        "Requests of one caller in a minute (0: no limit)"
     ),
     _number(f"{OWN}.serve", "concurrent", defaults.SERVE_CONCURRENT, "Requests of one caller at the same time"),
-    _number(f"{OWN}.serve", "waiting", defaults.SERVE_WAITING, "Further requests of one caller that wait for their turn"),
+    _number(f"{OWN}.serve", "waiting", defaults.SERVE_WAITING, "Further requests of one caller that wait"),
     _number(f"{OWN}.serve", "streams", defaults.SERVE_STREAMS, "Event streams of one caller at the same time"),
     _number(f"{OWN}.serve", "jobs", defaults.SERVE_JOBS, "Unfinished jobs of one caller"),
     _number(f"{OWN}.serve", "max_body_bytes", defaults.SERVE_BODY_BYTES, "Largest body of a request in bytes"),
@@ -274,7 +275,8 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(f"{OWN}.serve", "tokens_file", "", "Named tokens of callers (TOML; empty: none)", kind="path", trusted=True),
     Key(
-        f"{OWN}.serve", "jobs_folder", "", "Folder of the service's jobs (empty: the user's own)", kind="path", trusted=True
+        f"{OWN}.serve", "jobs_folder", "", "Folder of the service's jobs (empty: the user's own)",
+        kind="path", trusted=True,
     ),
     _number(
         f"{OWN}.queue", "max_entries", defaults.QUEUE_ENTRIES, "How many failed pages the queue keeps"

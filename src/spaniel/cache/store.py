@@ -74,6 +74,10 @@ class PageCache:
         self.touch(key)
         return entry
 
+    def path(self, key: CacheKey) -> str:
+        """The file of an entry, whether or not it exists."""
+        return self._folder.path(key.hex)
+
     def touch(self, key: CacheKey) -> None:
         """An entry that was peeked at has been used."""
         self._touch(key.hex)

@@ -12,17 +12,13 @@ from spaniel.cli.options import (
     new_parser,
     settings_from,
 )
-from spaniel.errors import TABLE, Code, SpanielError, shown
+from spaniel.errors import TABLE, Code, SpanielError
 from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from spaniel.app.engine import Engine
-    from spaniel.net.http import Page
-    from spaniel.robots.rules import RobotsDecision
-    from spaniel.url.value import Url
 
 
 def parser() -> argparse.ArgumentParser:

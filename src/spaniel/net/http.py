@@ -169,8 +169,13 @@ class RequestOptions(NamedTuple):
     # Awaited before a request is sent once more, since the connection that was kept for it had been closed.
     before_repeat: Callable[[], Awaitable[None]] | None = None
 
+    content: bytes | None = None  # of a POST
+
     def lines(self) -> bytes:
         """As they go over the wire; `bad_args` where one cannot."""
+        if self.content is not None:
+            length = {"Content-Length": str(len(self.content))}
+            return _lines({**self.headers.fields(), **_writable(self.more), **length})
         return _lines({**self.headers.fields(), **_writable(self.more)}) if self.more else _usual_lines(self.headers)
 
 
@@ -217,11 +222,9 @@ class Http:
         """The head of an answer alone. It ends where the head does, whatever length it announces (RFC 9110 9.3.2)."""
         return await self._ask("HEAD", url, target, deadline, options, None)
 
-    async def post(
-        self, url: Url, target: Target, deadline: Deadline, body: bytes, options: RequestOptions = DEFAULT_OPTIONS
-    ) -> Page:
-        """POST a body, once: it is never sent again by itself, nor on a connection that was used before."""
-        return await self._ask("POST", url, target, deadline, options, partial(_page, options), body)
+    async def post(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
+        """POST `options.content`, once: it is never sent again by itself, nor on a connection that was used before."""
+        return await self._ask("POST", url, target, deadline, options, partial(_page, options))
 
     async def stream(
         self, url: Url, target: Target, deadline: Deadline, sink: Sink, options: RequestOptions = DEFAULT_OPTIONS
@@ -230,22 +233,14 @@ class Http:
         return await self._ask("GET", url, target, deadline, options, partial(_poured, options, sink))
 
     async def _ask(
-        self,
-        method: str,
-        url: Url,
-        target: Target,
-        deadline: Deadline,
-        options: RequestOptions,
-        take: Taker | None,
-        body: bytes | None = None,
+        self, method: str, url: Url, target: Target, deadline: Deadline, options: RequestOptions, take: Taker | None
     ) -> Page:
         with deadline.guarding("connect"):
             try:
                 agent = options.headers.user_agent
-                lines = options.lines() + (b"" if body is None else b"Content-Length: %d\r\n" % len(body))
-                asked = self._pool.request(method, url, target, deadline, lines, agent)
-                if body is not None:
-                    asked.add_body(body)
+                asked = self._pool.request(method, url, target, deadline, options.lines(), agent)
+                if options.content is not None:
+                    asked.add_content(options.content)
                 asked.stalled_after, asked.before_repeat = options.stalled_after, options.before_repeat
                 async with asked as exchange:
                     deadline.phase = "body"

@@ -63,9 +63,9 @@ class Exchange:
         self._stalled_at = 0.0  # when the fresh connection was asked for because the kept one stalled
         self.before_repeat: Callable[[], Awaitable[None]] | None = None
 
-    def add_body(self, body: bytes) -> None:
+    def add_content(self, content: bytes) -> None:
         """What is not safe to repeat goes over a fresh connection: a kept one may have been closed."""
-        self._request += body
+        self._request += content
         self._is_repeatable = False
 
     async def __aenter__(self) -> Exchange:

@@ -91,7 +91,7 @@ class Readers:
         self._thread = ThreadPoolExecutor(1, "spaniel-reader")
         self._can_start = True
 
-    async def read(
+    async def read(  # noqa: PLR0913  what a page is read by
         self,
         body: bytes,
         content_type: str | None,
@@ -105,7 +105,7 @@ class Readers:
         """Like `reading.read`, stopped by the deadline."""
         return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls, parts=parts), url)
 
-    async def _read(
+    async def _read(  # noqa: PLR0913
         self,
         body: bytes,
         content_type: str | None,
@@ -125,7 +125,13 @@ class Readers:
             if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
                 async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:
-                        job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart, "walls": walls}
+                        job: dict[str, Any] = {
+                            "content_type": content_type,
+                            "url": url,
+                            "kinds": named,
+                            "apart": apart,
+                            "walls": walls,
+                        }
                         job["parts"] = parts
                         return await self._hand_over(child, {**job, "seconds": deadline.left()}, body)
             if apart:

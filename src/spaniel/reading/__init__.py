@@ -31,7 +31,8 @@ def read(
 ) -> Document:
     """Read a body: choose a reader among `kinds` by content type and bytes, or refuse it (FR-WF-10f to 10h).
 
-    `parts`: which parts of an HTML page are read. With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
+    `parts`: which parts of an HTML page are read.
+    With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
     """
     return read_as(kind_of(content_type, body, kinds), body, url, walls=walls, parts=parts)
 
