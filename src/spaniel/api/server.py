@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.api")
 MOST_HEAD_BYTES = 64 << 10  # of a request line and its headers
+MOST_HELD_BYTES = 16 << 10  # of one write, until the next turn of the loop
 HEAD_SECONDS = 10.0  # from the first byte of a request to the end of its headers
 IDLE_SECONDS = 65  # of a kept connection; longer than the 60 s of common proxies, which then close it themselves
 STOP_SECONDS = 20  # for requests that are being served when the server stops
@@ -108,6 +109,8 @@ class _OneWrite(asyncio.Transport):
         if not self._held:
             self._loop.call_soon(self._flush)
         self._held.append(bytes(data))
+        if len(data) > MOST_HELD_BYTES:  # at once: a slow reader then stops the writer
+            self._flush()
 
     def _flush(self) -> None:
         held, self._held = self._held, []
