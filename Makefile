@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test outputs mutants torture foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
+.PHONY: help run test outputs mutants torture soak foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -44,6 +44,9 @@ mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
+
+soak: $(VENV)/.dev  ## Run a mixed load on the service for half an hour, through 20 kills (ARGS="--minutes 5 --kills 4")
+	@$(BIN)/python -m tests.torture.soak $(ARGS)
 
 foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients and readers against the real thing (minutes)
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
