@@ -48,9 +48,11 @@ torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 soak: $(VENV)/.dev  ## Run a mixed load on the service for half an hour, through 20 kills (ARGS="--minutes 5 --kills 4")
 	@$(BIN)/python -m tests.torture.soak $(ARGS)
 
-foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients and readers against the real thing (minutes)
+foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Run other projects' clients and readers against the real thing (minutes)
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
 	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
+	@for session in langchain_loaders llama_reader request_forms; do echo "$$session"; \
+	  $(FOREIGN_VENV)/bin/python tests/api/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
 	@echo datatrove_readers; $(FOREIGN_VENV)/bin/python tests/batch/foreign/datatrove_readers.py $(abspath $(BIN)/python) 2>/dev/null
 
 check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
