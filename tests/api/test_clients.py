@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from tests.api.program import Program, Reply, Web, html, program, settings, web
 if TYPE_CHECKING:  # importing them takes seconds
     from mcp import Client
 
+INSPECTOR = Path(sys.prefix, "inspector", "node_modules", ".bin", "mcp-inspector")
 MODULES = Path(sys.prefix, "js_clients")
 KEY = "fc-a-key-of-the-test"
 DEPRECATED = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydantic, which firecrawl's v1 calls
@@ -292,6 +294,24 @@ async def test_mcp_from_a_page_of_another_site_is_refused(served: Served) -> Non
             await client.list_tools()
     async with mcp_client(served, LEGACY, Origin=served.base) as client:
         assert (await client.list_tools()).tools
+
+
+@pytest.mark.skipif(not INSPECTOR.exists(), reason="the MCP Inspector is not set up: `make test` does, with npm")
+def test_mcp_inspector(served: Served, tmp_path: Path) -> None:
+    def inspect(*question: str) -> tuple[int, Any]:
+        command = [str(INSPECTOR), "--cli", f"{served.base}/mcp", "--transport", "http", *question]
+        known = {**os.environ, "HOME": str(tmp_path), "MCP_CATALOG_PATH": str(tmp_path / "catalog.json")}
+        done = subprocess.run(command, capture_output=True, check=False, timeout=120, env=known)
+        return done.returncode, json.loads(done.stdout)
+
+    code, answer = inspect("--method", "tools/list", "--strict")
+    assert (code, [tool["name"] for tool in answer["tools"]]) == (0, ["web_fetch", "web_fetch_more"])
+    call = ("--method", "tools/call", "--tool-name", "web_fetch", "--tool-arg")
+    code, answer = inspect(*call, f"url={served.page}")
+    assert code == 0
+    assert "# Otters\n" in answer["content"][0]["text"]
+    code, answer = inspect(*call, "url=http://10.0.0.1/")
+    assert (code != 0, answer["isError"]) == (True, True)
 
 
 # @mendable/firecrawl-js
