@@ -6,6 +6,7 @@ Another caller is another address of loopback.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 import time
@@ -68,6 +69,40 @@ def test_slow_readers_of_a_large_page_hold_no_memory(tmp_path: Path) -> None:
             assert answer(sock, path)[:12] == b"HTTP/1.1 200"
         print(f"slow readers: +{(most - before) / MB:.0f} MB for 60 readers of {len(whole) / MB:.1f} MB")
         assert most - before < 15 * len(whole)
+
+
+@linux_only
+async def test_connection_of_a_reader_that_never_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.api.gate.SEND_SECONDS", 0.2)
+    monkeypatch.setattr("spaniel.api.server.CLOSE_SECONDS", 0.2)
+    paragraph = f"<p>{'A long page about rivers, stones and otters. ' * 20}</p>"
+    text = f"<title>Large</title>{paragraph * 9_000}"
+    limits = {"max_download_bytes": 16 * MB}
+    async with serving(webfetch=limits) as served:
+        served.site.pages["/large"] = page(text)
+        address = f"/{served.site.url('/large')}"
+        status, whole = await served.get(address)
+        assert (status, len(whole) > 6 * MB) == (200, True)  # the control: a reader that reads gets all of it
+        before = len(os.listdir("/proc/self/fd"))
+        readers = []
+        for _ in range(20):
+            sock = socket.socket()
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.connect(("127.0.0.1", int(served.base.rpartition(":")[2])))
+            sock.sendall(f"GET {address} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            readers.append(sock)
+        try:
+            for _ in range(300):
+                await asyncio.sleep(0.1)
+                _, counters = await served.get("/metrics")
+                is_ended = 'route="/{url}",status="499"} 20.0' in counters
+                if is_ended and len(os.listdir("/proc/self/fd")) <= before + 20 + 5:  # only this side's
+                    break
+            else:
+                raise AssertionError("the connections are held")
+        finally:
+            for sock in readers:
+                sock.close()
 
 
 @linux_only
