@@ -169,32 +169,50 @@ async def test_nothing_of_a_url_or_a_page_becomes_a_header(method: str, path: st
             await response.read()
 
 
-async def test_session_of_another_caller_is_as_if_it_were_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "tokens.toml"
+def tokens(folder: Path) -> str:
+    """A file of two tokens."""
+    path = folder / "tokens.toml"
     path.write_text(f'[alice]\ntoken = "{ALICE}"\n[bob]\ntoken = "{BOB}"\n')
     path.chmod(0o600)
+    return str(path)
 
-    async def call(served: Served, token: str, method: str, session: str = "") -> tuple[int, str]:
-        params: dict[str, Any] = {}
-        if method == "initialize":
-            params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
-        if session:
-            headers |= {"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        async with served.http.post(f"{served.base}/mcp", json=body, headers=headers) as response:
-            await response.read()
-            return response.status, response.headers.get("Mcp-Session-Id", "")
 
-    async with serving(tokens_file=str(path)) as served:
-        status, session = await call(served, ALICE, "initialize")
+async def mcp(served: Served, token: str, method: str, session: str = "") -> tuple[int, str]:
+    params: dict[str, Any] = {}
+    if method == "initialize":
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+    if session:
+        headers |= {"Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-06-18"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    async with served.http.post(f"{served.base}/mcp", json=body, headers=headers) as response:
+        await response.read()
+        return response.status, response.headers.get("Mcp-Session-Id", "")
+
+
+async def test_session_of_another_caller_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    async with serving(tokens_file=tokens(tmp_path)) as served:
+        status, session = await mcp(served, ALICE, "initialize")
         assert status == 200
         assert session
-        assert (await call(served, BOB, "tools/list", session))[0] == 404
+        assert (await mcp(served, BOB, "tools/list", session))[0] == 404
         headers = {"Authorization": f"Bearer {BOB}", "Mcp-Session-Id": session}
         async with served.http.delete(f"{served.base}/mcp", headers=headers) as response:
             assert response.status == 404
-        assert (await call(served, ALICE, "tools/list", session))[0] == 200  # the control: it still lives
+        assert (await mcp(served, ALICE, "tools/list", session))[0] == 200  # the control: it still lives
+
+
+async def test_sessions_of_one_caller_leave_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients seldom end their sessions, and whoever opens many must not use up what all have."""
+    monkeypatch.setattr("spaniel.api.mcp_http.MOST_OF_ONE", 3)
+    async with serving(tokens_file=tokens(tmp_path)) as served:
+        _, other = await mcp(served, BOB, "initialize")
+        opened = [(await mcp(served, ALICE, "initialize"))[1] for _ in range(3)]
+        assert (await mcp(served, ALICE, "tools/list", opened[0]))[0] == 200  # so it is not the one unused for longest
+        opened += [(await mcp(served, ALICE, "initialize"))[1] for _ in range(2)]
+        statuses = [(await mcp(served, ALICE, "tools/list", each))[0] for each in opened]
+        assert statuses == [200, 404, 404, 200, 200]
+        assert (await mcp(served, BOB, "tools/list", other))[0] == 200
 
 
 async def test_webhook_is_not_redirected() -> None:
