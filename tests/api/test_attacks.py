@@ -261,3 +261,24 @@ async def test_webhook_is_not_redirected() -> None:
                     break
                 await asyncio.sleep(0.1)
             assert inside
+
+
+async def test_job_that_reaches_no_checkpoint_is_cancelled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that reads a list of ten million lines, say."""
+
+    async def start(running: Any, _: object) -> None:
+        command = (sys.executable, "-c", "import time; time.sleep(600)")
+        running.process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE)
+
+    monkeypatch.setattr("spaniel.api.jobs._Running.start", start)
+    monkeypatch.setattr("spaniel.api.jobs.CHECKPOINT_SECONDS", 0.5)
+    async with site_of(1) as site, serving(site) as served:
+        _, job = await served.post("/api/jobs", {"urls": [site.url("/p0", LOCAL)]})
+        for _ in range(600):
+            if (await served.get(f"/api/jobs/{job['id']}"))[1]["state"] == "running":
+                break
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(1)
+        assert (await served.get(f"/api/jobs/{job['id']}"))[1]["state"] == "running"  # the control
+        await served.post(f"/api/jobs/{job['id']}/cancel", {})
+        assert (await ended(served, job["id"]))["state"] == "cancelled"
