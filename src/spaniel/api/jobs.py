@@ -384,7 +384,7 @@ class _Running:
         return self.process is not None and self.process.returncode is not None
 
     def ask_to_stop(self) -> None:
-        """The process ends at its next checkpoint when its input does; one that reaches none is killed, which is safe."""
+        """The process ends at its next checkpoint when its input does; or is killed, which is safe."""
         if self.process is None:
             return
         if self._asked is None:
