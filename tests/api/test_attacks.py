@@ -1,4 +1,4 @@
-"""Attacks of THREATS.md on the service as a process: memory stays bounded, and other callers are served.
+"""Attacks on the service as a process: memory stays bounded, and other callers are served.
 
 Another caller is another address of loopback.
 """

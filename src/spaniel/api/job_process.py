@@ -136,7 +136,7 @@ def _check(folder: str, spec: dict[str, Any], settings: Settings, stop: _Stop, s
     return asyncio.run(_check_links(folder, spec, urls, settings, stop, status))
 
 
-async def _check_links(  # noqa: PLR0917  those of a job, and its list
+async def _check_links(
     folder: str, spec: dict[str, Any], urls: list[str], settings: Settings, stop: _Stop, status: dict[str, Any]
 ) -> bool:
     """Results of an earlier process are in the link history of the job; links that it has are not requested again."""
