@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test outputs mutants torture foreign coverage check policies pages wheels lint types layers dead docs docs-site bench lock clean
+.PHONY: help run test outputs mutants torture soak foreign coverage check policies pages wheels lint types layers dead docs docs-site bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -27,7 +27,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 # Many tests wait for a process or a server, so more processes than cores are used. With ARGS, the chosen tests run in one
 # process: `make test ARGS="tests/net -k redirect"`.
 TEST_PROCESSES ?= $(shell expr 1 + 2 \* $$(nproc 2>/dev/null || echo 2))
-test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="tests/net -k name" to choose some)
+test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery $(VENV)/.js_clients  ## Run all tests (ARGS="tests/net -k name" to choose some)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(if $(COVERAGE),--cov --cov-report=) \
 	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist loadfile)
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_package.py $(filter --gaps,$(COVERAGE)),true)
@@ -45,9 +45,14 @@ mutants: $(VENV)/.dev  ## Mutation tests (ARGS="net/guard.py --sample 0", ARGS="
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
-foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Test with MCP clients and readers of other projects (minutes)
+soak: $(VENV)/.dev  ## Run a mixed load on the service for half an hour, through 20 kills (ARGS="--minutes 5 --kills 4")
+	@$(BIN)/python -m tests.torture.soak $(ARGS)
+
+foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Test with clients and readers of other projects (minutes)
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
 	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
+	@for session in langchain_loaders llama_reader request_forms; do echo "$$session"; \
+	  $(FOREIGN_VENV)/bin/python tests/api/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
 	@echo datatrove_readers; $(FOREIGN_VENV)/bin/python tests/batch/foreign/datatrove_readers.py $(abspath $(BIN)/python) 2>/dev/null
 
 check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
@@ -129,6 +134,13 @@ $(VENV)/.inspector: $(INSPECTOR) | $(VENV)/.dev
 	@mkdir -p $(VENV)/inspector && cp $(INSPECTOR) $(VENV)/inspector/
 	@if cd $(VENV)/inspector && npm install --fetch-retries=5 --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	then touch ../.inspector; else echo "The MCP Inspector could not be set up with npm: its tests are skipped." >&2; fi
+
+# Clients of the service that run on Node, for tests/api. Without npm their tests are skipped, which CI takes for a failure.
+JS_CLIENTS := tests/api/js/package.json tests/api/js/package-lock.json
+$(VENV)/.js_clients: $(JS_CLIENTS) | $(VENV)/.dev
+	@mkdir -p $(VENV)/js_clients && cp $(JS_CLIENTS) $(VENV)/js_clients/
+	@if cd $(VENV)/js_clients && npm install --fetch-retries=5 --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	then touch ../.js_clients; else echo "The service's clients on Node could not be set up with npm: their tests are skipped." >&2; fi
 
 # Frameworks for tests/browser/gallery, pinned by hash. Without npm and node its tests are skipped.
 GALLERY := $(wildcard tests/browser/gallery/*.json tests/browser/gallery/*.mjs tests/browser/gallery/bundled/*)

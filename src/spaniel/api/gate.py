@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.api")
 BODY_SECONDS = 30.0  # for the whole body of a request
 SEND_SECONDS = 60.0  # for a client to take a part of the response; then its connection is closed
+PIECE_BYTES = 1 << 18  # of a body, written at once
 FETCH = "/api/fetch"
 OPEN_TO_ALL = ("/healthz", "/readyz")  # for probes, which have no token
 STREAMS = ("/api/fetch/stream",)  # and the events of jobs
@@ -160,7 +161,9 @@ class Gate:
         try:
             await asyncio.wait({handler, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not handler.done():
-                raise _ClientLeftError
+                if not call.is_whole:
+                    raise _ClientLeftError
+                await asyncio.wait({handler})  # `receive` also returns once the response is whole
             handler.result()
         finally:
             gone.cancel()
@@ -176,13 +179,13 @@ class _ClientLeftError(Exception):
 class _Call:
     """One request, and what was answered."""
 
-    __slots__ = ("caller", "headers", "is_begun", "scope", "sender", "status")
+    __slots__ = ("caller", "headers", "is_begun", "is_whole", "scope", "sender", "status")
 
     def __init__(self, scope: Scope, sender: Send) -> None:
         self.scope, self.sender = scope, sender
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self.caller: Caller | None = None
-        self.status, self.is_begun = 0, False
+        self.status, self.is_begun, self.is_whole = 0, False, False
         scope.setdefault("state", {})
         parent = self.headers.get("traceparent", "")
         trace_parent.set(parent if TRACE_PARENT.match(parent) else "")
@@ -198,6 +201,15 @@ class _Call:
             given = {name for name, _ in message["headers"]}
             more = [header for header in (*HEADERS, CSP, NO_STORE) if header[0] not in given]
             message = {**message, "headers": [*message["headers"], *more]}
+        body: bytes = message.get("body", b"")
+        start = 0
+        while len(body) - start > PIECE_BYTES:  # each waits for the one before, so that a slow reader holds no buffer
+            await self._send({**message, "body": body[start : start + PIECE_BYTES], "more_body": True})
+            start += PIECE_BYTES
+        await self._send({**message, "body": body[start:]} if start else message)
+        self.is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+    async def _send(self, message: Message) -> None:
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await self.sender(message)

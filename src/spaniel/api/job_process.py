@@ -132,17 +132,17 @@ async def _write_often(folder: str, read: Callable[[], dict[str, Any]], status: 
 
 
 def _check(folder: str, spec: dict[str, Any], settings: Settings, stop: _Stop, status: dict[str, Any]) -> bool:
-    return asyncio.run(_check_links(folder, spec, settings, stop, status))
+    urls = _urls(os.path.join(folder, spec.get("list", LIST)), settings)  # it has an event loop of its own
+    return asyncio.run(_check_links(folder, spec, urls, settings, stop, status))
 
 
 async def _check_links(
-    folder: str, spec: dict[str, Any], settings: Settings, stop: _Stop, status: dict[str, Any]
+    folder: str, spec: dict[str, Any], urls: list[str], settings: Settings, stop: _Stop, status: dict[str, Any]
 ) -> bool:
     """Results of an earlier process are in the link history of the job; links that it has are not requested again."""
     from spaniel.app.client import Spaniel
     from spaniel.health.reports.json import as_json, result_object
 
-    urls = _urls(os.path.join(folder, spec.get("list", LIST)), settings)
     results = os.path.join(folder, RESULTS)
     done = _checked_before(results)
     left = [url for url in urls if url not in done]

@@ -46,6 +46,7 @@ LOOK_SECONDS = 0.5  # between two looks at the jobs
 CLAIM_SECONDS = 15.0  # after which a job whose server shows no sign of life is claimed by another
 KEPT_SECONDS = 7 * 86_400.0  # for which an ended job's results are kept
 STOP_SECONDS = 15.0  # for a job to checkpoint when the server stops
+CHECKPOINT_SECONDS = 30.0  # for a job that is paused or cancelled: one that reads a long list reaches no checkpoint
 MOST_PAGE_BYTES = 10 << 20  # of one page of results
 LIST, RESULTS, STATUS = "list.jsonl", "results.jsonl", "status.json"
 LAYOUT = Layout(
@@ -365,6 +366,7 @@ class _Running:
         self.job, self._folder = job, folder
         self.wanted = job.wanted
         self.process: asyncio.subprocess.Process | None = None
+        self._asked: float | None = None  # when it was asked to stop
 
     async def start(self, spec: dict[str, Any]) -> None:
         command = "import sys; sys.path[:] = sys.argv[2:]; from spaniel.api.job_process import main; main(sys.argv[1])"
@@ -382,9 +384,16 @@ class _Running:
         return self.process is not None and self.process.returncode is not None
 
     def ask_to_stop(self) -> None:
-        """The process ends at its next checkpoint when its input does."""
-        if self.process is not None and self.process.stdin is not None and not self.process.stdin.is_closing():
-            self.process.stdin.close()
+        """The process ends at its next checkpoint when its input does; or is killed, which is safe."""
+        if self.process is None:
+            return
+        if self._asked is None:
+            self._asked = time.monotonic()
+            if self.process.stdin is not None:
+                self.process.stdin.close()
+        elif time.monotonic() - self._asked > CHECKPOINT_SECONDS:
+            with suppress(ProcessLookupError):
+                self.process.kill()
 
     async def stop(self) -> None:
         if self.process is None:

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from spaniel.api.access import Caller
-    from spaniel.api.gate import Receive, Scope, Send
+    from spaniel.api.gate import Message, Receive, Scope, Send
     from spaniel.api.service import Service
 
+SESSION = b"mcp-session-id"
 MOST_SESSIONS = 1_000  # whose pages are listed as resources; the oldest are forgotten
+MOST_OPEN = 5_000  # sessions of all callers
+MOST_OF_ONE = 100  # sessions of one caller; clients seldom end theirs, so the one unused for longest is ended
 
 
 class McpEndpoint:
@@ -34,15 +37,50 @@ class McpEndpoint:
             build(sessions),  # type: ignore[arg-type]
             stateless=stateless,
             max_request_body_size=service.own.max_body_bytes,
-            max_sessions=MOST_SESSIONS,
+            max_sessions=MOST_OPEN,
         )
         self.run = self._manager.run
+        self._open: OrderedDict[tuple[str, bytes], None] = OrderedDict()  # sessions by caller and id, as they were used
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller = scope["state"]["caller"]
         # A session belongs to the caller that opened it: the SDK compares these.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
-        await self._manager.handle_request(scope, receive, send)
+        session = dict(scope["headers"]).get(SESSION)
+
+        async def noting(message: Message) -> None:
+            if session is None and message["type"] == "http.response.start" and message["status"] < 400:
+                opened = dict(message["headers"]).get(SESSION)
+                if opened is not None:
+                    await self._opened(scope, caller, opened)
+            await send(message)
+
+        if session is not None and (caller.name, session) in self._open:
+            self._open.move_to_end((caller.name, session))
+        await self._manager.handle_request(scope, receive, noting)
+
+    async def _opened(self, scope: Scope, caller: Caller, session: bytes) -> None:
+        self._open[caller.name, session] = None
+        own = [each for each in self._open if each[0] == caller.name]
+        for each in own[: max(0, len(own) - MOST_OF_ONE)]:
+            del self._open[each]
+            await self._end(scope, each[1])
+        while len(self._open) > MOST_OPEN:
+            self._open.popitem(last=False)
+
+    async def _end(self, scope: Scope, session: bytes) -> None:
+        """As if its client had ended it."""
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_: Message) -> None:
+            pass
+
+        kept = [field for field in scope["headers"] if field[0] == b"host"]
+        await self._manager.handle_request(
+            {**scope, "method": "DELETE", "headers": [*kept, (SESSION, session)]}, receive, send
+        )
 
 
 class _Sessions:

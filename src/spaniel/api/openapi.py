@@ -38,13 +38,23 @@ _ERROR: dict[str, Any] = {
     },
     "required": ["error"],
 }
+_FIRECRAWL_ERROR: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "success": {"const": False},
+        "error": {"type": "string"},
+        "code": _ERROR["properties"]["error"]["properties"]["code"],
+        "details": {"type": ["object", "null"]},
+    },
+    "required": ["success", "error", "code"],
+}
 STATUSES = sorted({row.status for row in TABLE.values()} | {status for status, _ in SERVICE_CODES.values()})
 
 
 def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """The OpenAPI document of these endpoints."""
     paths: dict[str, dict[str, Any]] = {}
-    components: dict[str, Any] = {"Error": _ERROR}
+    components: dict[str, Any] = {"Error": _ERROR, "FirecrawlError": _FIRECRAWL_ERROR}
     for endpoint in endpoints:
         path = re.sub(r":\w+\}", "}", endpoint.path)
         paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, components)
@@ -76,7 +86,8 @@ def _operation(endpoint: Endpoint, components: dict[str, Any]) -> dict[str, Any]
         str(status): {"description": "Success", "content": {endpoint.content_type: {"schema": schema}}}
         for status, schema in answers.items()
     }
-    error = {"schema": {"$ref": "#/components/schemas/Error"}}
+    name = "FirecrawlError" if endpoint.tag == "Firecrawl" else "Error"
+    error = {"schema": {"$ref": f"#/components/schemas/{name}"}}
     for status in STATUSES:
         responses[str(status)] = {"description": "An error", "content": {"application/json": error}}
     operation: dict[str, Any] = {

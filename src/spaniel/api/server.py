@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.api")
 MOST_HEAD_BYTES = 64 << 10  # of a request line and its headers
+MOST_HELD_BYTES = 16 << 10  # of one write, until the next turn of the loop
 HEAD_SECONDS = 10.0  # from the first byte of a request to the end of its headers
+CLOSE_SECONDS = 30.0  # for a client to take what is left of a response when its connection is closed
 IDLE_SECONDS = 65  # of a kept connection; longer than the 60 s of common proxies, which then close it themselves
 STOP_SECONDS = 20  # for requests that are being served when the server stops
 MOST_CONNECTIONS = 4_096
@@ -108,6 +110,8 @@ class _OneWrite(asyncio.Transport):
         if not self._held:
             self._loop.call_soon(self._flush)
         self._held.append(bytes(data))
+        if len(data) > MOST_HELD_BYTES:  # at once: a slow reader then stops the writer
+            self._flush()
 
     def _flush(self) -> None:
         held, self._held = self._held, []
@@ -115,8 +119,10 @@ class _OneWrite(asyncio.Transport):
             self._to.write(held[0] if len(held) == 1 else b"".join(held))
 
     def close(self) -> None:
+        """What is written is still sent, but a client that does not read it cannot hold the connection."""
         self._flush()
         self._to.close()
+        self._loop.call_later(CLOSE_SECONDS, self._to.abort)
 
     def abort(self) -> None:
         self._held.clear()
