@@ -135,6 +135,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/settings.md": settings_page,
     **_pages("make_reference.py"),
     **_pages("make_waiting.py"),
+    **_pages("make_http.py"),
     **_pages("make_commands.py"),
     **_pages("make_values.py"),
     **_pages("make_lists.py"),

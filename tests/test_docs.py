@@ -310,6 +310,8 @@ def test_make_targets_that_the_pages_name_exist() -> None:
 PYTHON = re.compile(r'^```python(?: title="([\w.]+)")?\n(.*?)^```', re.MULTILINE | re.DOTALL)
 RUN_ELSEWHERE = {
     "loop.py": "tests/tool/test_readme.py",
+    "scrape.py": "tests/api/test_clients.py",
+    "extract.py": "tests/api/test_clients.py",
     "test_titles.py": "tests/architecture/test_public_names.py",
     "definitions.py": "test_the_definitions_for_models_are_made",
     "domains.py": "test_untitled_examples_run_against_the_practice_site",
