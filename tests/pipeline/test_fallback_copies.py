@@ -107,7 +107,7 @@ async def test_mirror_is_guarded_and_used_only_if_the_page_is_gone(tmp_path: Pat
         ({"search_cache": {"template": "https://a.example/{url}/{url}"}}, "once"),
         ({"search_cache": {"template": "https://a.example/{url}{0.__class__}"}}, "nothing else in braces"),
         ({"archive": {"snapshot": "file:///{url}"}}, "scheme"),
-        ({"archive": {"available": "https://a b/{url}"}}, "Not a URL"),
+        ({"archive": {"available": "https://a b/{url}"}}, "Invalid URL"),
     ],
 )
 def test_an_address_that_is_none_is_told_when_it_is_read(table: dict[str, Any], expected: str) -> None:

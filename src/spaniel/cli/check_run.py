@@ -197,6 +197,7 @@ class CheckResults:
             report = open_report(self._args.format, buffered, self._context(out))
             is_streamed = self._args.format in STREAMED
             is_due = False
+            failure: OSError | None = None
 
             def write() -> None:
                 nonlocal is_due
@@ -208,14 +209,23 @@ class CheckResults:
                     buffered.seek(0)
                     buffered.truncate()
 
+            def write_later() -> None:
+                nonlocal failure
+                try:
+                    write()
+                except OSError as error:  # the reader of our output has gone: the run ends with the next result
+                    failure = error
+
             def add(checked: Checked) -> None:
                 nonlocal is_due
+                if failure is not None:
+                    raise failure
                 self._take(checked, report)
                 if buffered.tell() > BLOCK:
                     write()
                 elif is_streamed and not is_due:  # one write for each result would cost more than its check
                     is_due = True
-                    asyncio.get_running_loop().call_later(FLUSH_SECONDS, write)
+                    asyncio.get_running_loop().call_later(FLUSH_SECONDS, write_later)
 
             try:
                 yield add
