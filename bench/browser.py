@@ -210,7 +210,7 @@ async def _memory(path: str, url: str) -> None:
     try:
         sizes = {0: _pss(process.pid)}
         for opened in range(1, 9):
-            await _open_page(process.wire, url)
+            await _open_page(process.cdp, url)
             sizes[opened] = _pss(process.pid)
         print(f"  idle {sizes[0]:.0f} MB; with 8 pages {sizes[8]:.0f} MB: {(sizes[8] - sizes[1]) / 7:.0f} MB a page")
     finally:

@@ -119,8 +119,8 @@ def start(name: str, port: int, count: int, folder: str, stack: ExitStack) -> su
     for line in worker.stdout:  # some say other things first
         if line.strip() == "ready":
             return worker
-    told = (own / "log").read_text(encoding="utf-8").strip().splitlines()
-    print(f"  ({name} does not run: {told[-1][:120] if told else 'no word'})")
+    found = (own / "log").read_text(encoding="utf-8").strip().splitlines()
+    print(f"  ({name} does not run: {found[-1][:120] if found else 'no output'})")
     return None
 
 

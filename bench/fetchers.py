@@ -134,7 +134,7 @@ async def run_once(get: Get, urls: Sequence[str], concurrency: int) -> dict[str,
         nonlocal empty
         for url in left:
             try:
-                found = await get(f"{url}?{next(COUNT)}")  # a page that nobody has fetched yet
+                found = await get(f"{url}?{next(COUNT)}")  # an uncached page
                 empty += not found
             except Exception as error:  # noqa: BLE001  a peer's failure is a result, and is shown
                 empty += 1

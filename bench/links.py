@@ -85,7 +85,7 @@ def measure() -> None:
             files = {count: Path(folder) / f"{count}-{hosts}.txt" for count in (FEW, MANY)}
             for count, file in files.items():
                 file.write_text("\n".join(urls(count, hosts)) + "\n", encoding="ascii")
-            _report(hosts, _rounds(world, contenders, files, hosts))
+            _report(hosts, *_rounds(world, contenders, files, hosts))
 
 
 def _share_out(world: int) -> None:
@@ -96,15 +96,23 @@ def _share_out(world: int) -> None:
         os.sched_setaffinity(world, set(others))
 
 
-def _rounds(world: World, contenders: list[str], files: dict[int, Path], hosts: int) -> dict[str, float]:
-    """CPU seconds for one more link."""
+def _rounds(
+    world: World, contenders: list[str], files: dict[int, Path], hosts: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """CPU seconds for one more link, and of the whole process with many."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
+    whole: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(ROUNDS):
         turn = number % len(contenders)
         for name in contenders[turn:] + contenders[:turn]:
             few, many = (_cpu(world, CONTENDERS[name](files[count], count, hosts), count) for count in (FEW, MANY))
             if few and many:
                 taken[name].append((many - few) / (MANY - FEW))
+                whole[name].append(many)
+    return _medians(taken), _medians(whole)
+
+
+def _medians(taken: dict[str, list[float]]) -> dict[str, float]:
     return {name: statistics.median(seconds) for name, seconds in taken.items() if seconds}
 
 
@@ -121,7 +129,7 @@ def _cpu(world: World, command: Sequence[str], count: int) -> float:
     return used if asked >= count else 0
 
 
-def _report(hosts: int, found: dict[str, float]) -> None:
+def _report(hosts: int, found: dict[str, float], whole: dict[str, float]) -> None:
     title(f"{MANY - FEW:,} links on {hosts} host{'s' if hosts > 1 else ''}, by name")
     for name, seconds in found.items():
         print(f"  {name:20} {seconds * 1e6:7,.0f} µs of CPU a link   {1 / seconds:8,.0f} links a second on one core")
@@ -129,6 +137,7 @@ def _report(hosts: int, found: dict[str, float]) -> None:
     wanted("CPU a link, spaniel / raw aiohttp", ours / found["aiohttp"], most=1)
     if "lychee" in found:
         wanted("CPU a link, spaniel / lychee", ours / found["lychee"], most=1.5)
+        wanted("CPU of the whole process, spaniel / lychee", whole["spaniel"] / whole["lychee"], most=2)
     if "broken-link-checker" in found:
         wanted("links a second, spaniel / broken-link-checker", found["broken-link-checker"] / ours, least=4)
 

@@ -181,8 +181,8 @@ def costing() -> None:
         some = [(text / bare, json / bare) for bare, text, json in costs if low <= bare < high]
         if some:
             texts, jsons = ([pair[at] for pair in some] for at in (0, 1))
-            told = f"{len(some)} pages of {low} tokens and more: text {median(texts):.2f}, at worst {max(texts):.2f}"
-            print(f"  {told}; JSON {median(jsons):.2f}")
+            output = f"{len(some)} pages of {low} tokens and more: text {median(texts):.2f}, at worst {max(texts):.2f}"
+            print(f"  {output}; JSON {median(jsons):.2f}")
     bare, text, json_ = (sum(row[at] for row in costs) for at in range(3))
     print(f"  all together: JSON {json_ / bare:.2f}")
     wanted("text block against bare Markdown", text / bare, most=1.05)

@@ -157,8 +157,8 @@ def run() -> None:
             )
     for name, body in list(_documents_at_hand().items())[:FOUND]:
         taken, texts = _measure(tools, body)
-        told = ", ".join(f"{tool} x{seconds / taken['bare pypdfium2']:.2f}" for tool, seconds in taken.items())
-        print(f"\n  {name}: {len(texts['bare pypdfium2'])} pages: {told}")
+        result = ", ".join(f"{tool} x{seconds / taken['bare pypdfium2']:.2f}" for tool, seconds in taken.items())
+        print(f"\n  {name}: {len(texts['bare pypdfium2'])} pages: {result}")
     print()
     wanted("spaniel / bare pypdfium2", totals["spaniel"] / totals["bare pypdfium2"], most=1.8)
     for other in set(tools) - {"spaniel", "bare pypdfium2"}:

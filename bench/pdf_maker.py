@@ -44,11 +44,11 @@ def width(text: str, size: float) -> float:
     return sum(WIDTHS[ord(sign) - 32] for sign in text) * size / 1000
 
 
-def wrapped(text: str, size: float, room: float) -> Iterator[str]:
+def wrapped(text: str, size: float, width_left: float) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
-        if line and width(longer, size) > room:
+        if line and width(longer, size) > width_left:
             yield line
             longer = word
         line = longer
@@ -80,14 +80,14 @@ class _Press:
     """Puts lines into columns, and columns onto pages."""
 
     def __init__(self, columns: int, running: str) -> None:
-        self.room = (PAGE[0] - 120 - 20 * (columns - 1)) / columns
+        self.line_width = (PAGE[0] - 120 - 20 * (columns - 1)) / columns
         self.streams: list[str] = []
         self._columns, self._running = columns, running
         self._page: list[str] = []
         self._column, self.y = 0, float(TOP)
 
     def show(self, text: str, size: float, indent: float = 0, *, bold: bool = False) -> None:
-        self._page.append(_shown(60 + self._column * (self.room + 20) + indent, self.y, size, text, bold=bold))
+        self._page.append(_shown(60 + self._column * (self.line_width + 20) + indent, self.y, size, text, bold=bold))
 
     def turn(self) -> bool:
         """The next column, and whether it is on another page."""
@@ -110,7 +110,7 @@ def typeset(blocks: list[Block], *, columns: int = 1, running: str = "", outline
     for block in blocks:
         press.y -= block.size * (1.0 if block.heading else 0.6)
         indent = 14 if block.item else 0
-        for number, line in enumerate(wrapped(block.text, block.size, press.room - indent)):
+        for number, line in enumerate(wrapped(block.text, block.size, press.line_width - indent)):
             if press.y < BOTTOM and press.turn():
                 made.pages.append([])
             if block.item and not number:

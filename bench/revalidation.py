@@ -44,12 +44,12 @@ class Pages(Site):
         if not number:
             return None
         body, tag = self._pages[int(number)]
-        told = {"Content-Type": "text/html; charset=utf-8"}
+        fields = {"Content-Type": "text/html; charset=utf-8"}
         if case == "not_modified":
-            told |= {"ETag": tag, "Last-Modified": "Wed, 01 Jan 2025 10:00:00 GMT"}
+            fields |= {"ETag": tag, "Last-Modified": "Wed, 01 Jan 2025 10:00:00 GMT"}
             if self.seen[-1].get("if-none-match") == tag:
-                return 304, told, b""
-        return 200, told, body
+                return 304, fields, b""
+        return 200, fields, body
 
 
 def kept_pages() -> list[bytes]:

@@ -93,8 +93,8 @@ def many(times: int, contenders: dict[str, Callable[[], None]]) -> dict[str, Cal
 
 
 def show(what: str, decisions: int, seconds: dict[str, float]) -> None:
-    told = "  ".join(f"{name} {decisions / taken:>9,.0f}/s" for name, taken in seconds.items())
-    print(f"  {what:<30} {told}")
+    found = "  ".join(f"{name} {decisions / taken:>9,.0f}/s" for name, taken in seconds.items())
+    print(f"  {what:<30} {found}")
     for peer in ("protego", "robotspy"):
         wanted(f"{what}, against {peer}", seconds[peer] / seconds["spaniel"], least=1)
 

@@ -1,12 +1,16 @@
-"""Writes the pages of this folder that are made from the code. A test fails when one of them has drifted."""
+"""Writes the pages that are made from the code, and the parts of others. A test fails if one of them is out of date."""
 
 from __future__ import annotations
 
 import runpy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spaniel.app.keys import KEYS, Key, toml
 from spaniel.errors import TABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = Path(__file__).resolve().parent
 
@@ -18,14 +22,8 @@ def errors_page() -> str:
         "",
         "<!-- Made from src/spaniel/errors.py by `make docs`. -->",
         "",
-        "Every failure has one of these codes: in Python (`error.code`), in JSON, and in the logs. A code never",
-        "changes its meaning. `retryable` says whether the same call may work later. `exit` is the exit code of the",
-        "command line: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server, 6 content that cannot be",
-        "used, 7 something is missing or broken on this machine, 70 a bug. `HTTP` is the status of Spaniel's own API.",
-        "",
-        "Some errors know more than this table. `error.hint` then says more, and `http_4xx` is retryable if the",
-        "server answered 429 and said when to come back (`retry_after`). A site that cannot be reached at all is",
-        "`network` or `dns_failed`; `robots_unavailable` means that only its robots.txt could not be read.",
+        "Every failure has one of these codes: in Python (`error.code`), in JSON and in the log. A code never changes its",
+        "meaning. [Troubleshooting](../howto/troubleshooting.md) says what to do about each.",
         "",
         "| code | meaning | retryable | exit | HTTP | details | what to do |",
         "|---|---|---|---|---|---|---|",
@@ -34,6 +32,15 @@ def errors_page() -> str:
         details = ", ".join(f"`{name}`" for name in row.details)
         retry = "yes" if row.retryable else "no"
         lines.append(f"| `{code}` | {row.meaning} | {retry} | {row.exit} | {row.status} | {details} | {row.hint} |")
+    lines += [
+        "",
+        "- **retryable**: whether the same call may succeed later. `http_4xx` is retryable if the server answered 429 and",
+        "  said when to try again (`retry_after`).",
+        "- **exit**: the exit code of a command for a single URL. 2: wrong input; 3: forbidden; 4: not reached; 5: refused by",
+        "  the server; 6: the content cannot be used; 7: something is missing or broken on this machine; 70: a bug.",
+        "- **HTTP**: the status that stands for the code in an HTTP API.",
+        "- **what to do**: `error.hint` may say more, if the details allow it.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -42,68 +49,59 @@ SETTINGS = """\
 
 <!-- Made from src/spaniel/app/keys.py by `make docs`. -->
 
-Spaniel works without any settings. `spaniel config show` prints every value and where it came from. `spaniel
-config init --user` writes a file with every key, commented out.
+```toml title="spaniel.toml"
+[tools.webfetch]
+user_agent = "my-agent/1.0 (+https://my.example/contact)"
+timeout_seconds = 30
+```
 
-## Where settings come from
+```sh
+spaniel config show
+```
 
-Settings are read from these places. A later place rules over an earlier one, key by key: a file that sets one
-key leaves the others as they are.
-
-1. The defaults, as this page shows them.
-2. The user's file: `~/.config/spaniel/spaniel.toml` (`$XDG_CONFIG_HOME/spaniel/spaniel.toml`; on Windows
-   `%APPDATA%\\spaniel\\spaniel.toml`).
-3. The project's file: `spaniel.toml` in the working folder.
-4. The file that `--config` names; without `--config`, the one that `$SPANIEL_CONFIG` names. It must exist.
-5. Environment variables, one for each key.
-6. Flags: {flags}.
-
-A key, a table or a value that Spaniel does not know is an error: it names the file, the key and what is wrong.
-A number outside its range is brought into the range, with a warning. (A flag outside its range is an error.)
-
-A [profile](profiles.md) (`--profile`) has limits of its own. Its page says which of the two rules.
-
-## What a project's file may not set
-
-Anybody may have written the file in the working folder, for example of a repository that you have cloned. It
-may not set what runs a program, trusts a file, chooses a folder or opens the guard. Such a key in a project's
-file is an error. Set it in the user's file, in a file that you name with `--config`, or by its variable. In the
-tables below these keys have "no" under "project".
-
-`--config spaniel.toml` trusts the project's file with every key.
-
-## Environment variables
-
-The variable of a key is `SPANIEL_` and the key in capitals, with `_` for each dot. The leading `tools.webfetch`
-or `spaniel` is left out: `tools.webfetch.browser.chromium_path` is `SPANIEL_BROWSER_CHROMIUM_PATH`.
-
-- true and false: `true`, `false`, `1`, `0`.
-- Lists: items with commas between them, `SPANIEL_SECURITY_ALLOWED_PORTS=80,443,8080`.
-- An empty variable is the same as none.
-- A variable that begins with `SPANIEL_` and belongs to no key is ignored, with a warning.
-
-Two more variables are no settings: `SPANIEL_CONFIG` names a settings file. `SPANIEL_LOG` is the level of the
-log (`debug`, `info`, `warning`, `error`, `off`); `-v` and `-q` rule over it. Nothing hides the warning that
-protection is off.
-
-## Paths
-
-`cache_dir`, `chromium_path`, `ca_file` and `freshness.file` may contain `$NAME`, `${{NAME}}` and a leading `~`.
-`${{TEMP}}` is the folder for temporary files where no such variable is set. A relative path in a file begins at
-the folder of the file. A program's bare name is looked for on the PATH.
+Spaniel works without settings. `spaniel config show` prints every value and where it comes from. `spaniel config init --user`
+writes a file that has every key, commented out.
 
 ## Say who you are
 
-The default user agent, `{agent}`, names nobody. If you fetch more than a few pages, tell the people who run the
-servers how to reach you. Write it into the user's file:
+The default user agent, `{agent}`, names no one. If you fetch more than a few pages, tell the people who run the servers how to
+reach you, as the file above does. For one run: `spaniel fetch --user-agent "my-agent/1.0 (me@my.example)" URL`. robots.txt is read
+for the same name (`my-agent`).
 
-```toml
-[tools.webfetch]
-user_agent = "my-agent/1.0 (+https://my.example/contact)"
-```
+## Where settings come from
 
-Or set it for one run: `spaniel fetch --user-agent "my-agent/1.0 (me@my.example)" URL`, or `SPANIEL_USER_AGENT`.
-robots.txt is asked for the same name (`my-agent`).
+A later place overrides an earlier one, key by key.
+
+1. The defaults, as on this page.
+2. Your own file: `~/.config/spaniel/spaniel.toml` (`$XDG_CONFIG_HOME/spaniel/spaniel.toml`; on Windows
+   `%APPDATA%\\spaniel\\spaniel.toml`).
+3. The project's file: `spaniel.toml` in the working folder.
+4. The file of `--config`, or else of `$SPANIEL_CONFIG`. It must exist.
+5. Environment variables, one for each key.
+6. Flags: {flags}.
+
+An unknown key or a wrong value is an error that names file and key. A number out of range is clamped, with a warning; as a flag it is
+an error. A [profile](profiles.md) has limits of its own.
+
+## What a project's file may not set
+
+Someone else may have written the file in the working folder, for example of a repository that you cloned. So it may not set what runs
+a program, trusts a file, chooses a folder or opens the guard. These keys have "no" under "project" below. Set them in your own file, in
+a file that you name with `--config`, or by their variable. `--config spaniel.toml` trusts the project's file completely.
+
+## Environment variables
+
+The variable of a key is `SPANIEL_` and the key in capitals, with `_` for each dot, without the leading `tools.webfetch` or `spaniel`:
+`tools.webfetch.browser.chromium_path` is `SPANIEL_BROWSER_CHROMIUM_PATH`.
+
+- Lists have commas: `SPANIEL_SECURITY_ALLOWED_PORTS=80,443,8080`. True and false are `true`, `false`, `1` or `0`.
+- An empty variable counts as unset. An unknown variable that begins with `SPANIEL_` is ignored, with a warning.
+- `SPANIEL_LOG` is the level of the log (`debug`, `info`, `warning`, `error`, `off`). `-v` and `-q` override it.
+
+## Paths
+
+`cache_dir`, `chromium_path`, `ca_file` and `freshness.file` may contain `$NAME`, `${{NAME}}` and a leading `~`. `${{TEMP}}` is the folder for
+temporary files. A relative path begins at the folder of its file. A program's bare name is searched on the PATH.
 """
 
 
@@ -127,12 +125,19 @@ def _setting_row(key: Key) -> str:
     return f"| `{key.name}` | `{toml(key.default)}` | {key.range} | {key.what} | {project} | `{key.variable}` |"
 
 
-PAGES = {
-    "errors.md": errors_page,
-    "settings.md": settings_page,
-    **runpy.run_path(str(HERE / "make_reference.py"))["PAGES"],
-    **runpy.run_path(str(HERE / "make_waiting.py"))["PAGES"],
-    **runpy.run_path(str(HERE / "make_values.py"))["PAGES"],
+def _pages(name: str) -> dict[str, Callable[[], str]]:
+    pages: dict[str, Callable[[], str]] = runpy.run_path(str(HERE / name))["PAGES"]
+    return pages
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "reference/errors.md": errors_page,
+    "reference/settings.md": settings_page,
+    **_pages("make_reference.py"),
+    **_pages("make_waiting.py"),
+    **_pages("make_commands.py"),
+    **_pages("make_values.py"),
+    **_pages("make_lists.py"),
 }
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from spaniel.hosts import Politeness
 from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import FALLBACKS, NUMBERS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
-from spaniel.pipeline.record import Copy, Extraction, Fallback, Record, Step
+from spaniel.pipeline.record import CacheRecord, ChecklistItem, Extraction, FallbackRecord, Record
 from spaniel.reading.kinds import DEFAULT_KINDS, NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
@@ -36,9 +36,8 @@ NOTES_PAGE = """\
 
 <!-- Made from src/spaniel/cli/notes.py by `make docs`. -->
 
-A note says what is special about an answer. In Python they are `answer.notes`, in the tool's JSON they are `note`,
-with commas between them. `spaniel fetch` says them on standard error, unless `-q` is given. A note is no error:
-there is a page.
+A note says what is special about an answer. There is a page: a note is not an error. In Python they are `answer.notes`; in the tool's
+JSON `note`, with commas between them. `spaniel fetch` prints them on standard error, unless `-q` is given.
 
 | note | meaning |
 |---|---|
@@ -54,17 +53,29 @@ POLICIES = """\
 
 <!-- Made from src/spaniel/url/ by `make docs`. -->
 
-A policy says when two URLs are the same page. It is a list of rules in a TOML file. Each rule changes one part of
-the URL, in the order of the file. `spaniel canon --policy NAME --explain URL` shows each step.
+```sh
+spaniel canon --policy ingest 'HTTP://Example.COM:80/docs/../a/?utm_source=blog&id=1'
+spaniel canon --policy ingest --explain 'https://example.com/a/?ref=x'
+```
 
-A policy of your own is such a file: `spaniel canon --policy ./mine.toml URL`. Start from the file of a shipped one.
-The first rule must be `parse`.
+When are two URLs the same page? A policy answers that. It is a list of rules in a TOML file. Each rule changes one part of the URL, in
+the order of the file. `--explain` shows each step.
+
+| policy | for | in short |
+|---|---|---|
+| [`exact`](#exact) | fetching and caching | what a server would see as the same request: no parameter is changed |
+| [`ingest`](#ingest) | lists of URLs | one spelling per page: HTTPS, no tracking, sorted parameters |
+| [`clara`](#clara) | collections of official sources | thirteen steps: sessions, pagination, languages, preferred hosts, classes of links |
+| [`curious`](#curious) | deduplication | one identity with a hash, and an overrides file for single hosts |
+
+Your own policy is such a file: `spaniel canon --policy ./mine.toml URL`. Start from the file of a shipped one. The first rule must be
+`parse`. In Python it is `spaniel.canonicalize(url, policy="ingest").url`.
 
 ## Rules
 
-| rule | part | what it does | may ask the web | options |
+| rule | part | what it does | may look online | options |
 |---|---|---|---|---|
-| `parse` | url | Reads the URL. What is not a URL, or could be read in two ways, is refused. |  | {parse} |
+| `parse` | url | Parses the URL. What is not a URL, or could be read in two ways, is refused. |  | {parse} |
 """
 
 
@@ -128,12 +139,12 @@ def policies_page() -> str:
 
 
 def _options_of(step: dict[str, object]) -> str:
-    told = [
+    options = [
         f"`{name}` {_short(value)}"
         for name, value in step.items()
         if name not in ("rule", "id") and value not in ([], {})
     ]
-    return f" with {'; '.join(told)}" if told else ""
+    return f" with {'; '.join(options)}" if options else ""
 
 
 def _short(value: object) -> str:
@@ -148,108 +159,111 @@ PROFILES = """\
 
 <!-- Made from src/spaniel/pipeline/profile.py by `make docs`. -->
 
-A profile says how pages are fetched: URL policy, headers, limits, what is read, what is tried one after the other.
-It is a TOML file. `spaniel fetch --profile ./mine.toml URL` uses one of yours; in Python it is
-`spaniel.fetch(url, profile="mine.toml")`. Only `name` and `version` must be in it. Change the version when you
-change the file: pages are kept in the cache by name and version.
+```sh
+spaniel fetch --profile ingest --format record https://example.com/article
+spaniel fetch --profile ./mine.toml https://example.com/article
+```
 
-These profiles come with Spaniel: {shipped}.
+A profile says how pages are fetched: URL policy, headers, limits, formats, fallbacks. It is a TOML file. In Python:
+`spaniel.fetch(url, profile="mine.toml")`. Only `name` and `version` are required. Change the version when you change the file, because
+pages are cached by name and version.
 
-Where the settings and a profile say different things, the profile's own limits rule. There are two exceptions.
-In `web_fetch`, what a settings file says rules. And what is asked for with a call (`--timeout`, `--user-agent`)
-rules over every profile.
+Shipped profiles: {shipped}.
+
+A profile's own limits override the settings, except in `web_fetch`, where the settings win. Options of a call (`--timeout`,
+`--user-agent`) override every profile.
 
 ## Keys
 
-| key | if left out | what it does |
+| key | default | what it does |
 |---|---|---|
 """
 PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked below
-    "name": ("must be there", "The name: letters, digits, `-` and `_`"),
-    "version": ("must be there", "The version, in any form"),
+    "name": ("required", "The name: letters, digits, `-` and `_`"),
+    "version": ("required", "The version, in any form"),
     "description": ("empty", "What it is for"),
     "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
     "content": ("{content}", "The kinds of content that are read, of {kinds}"),
-    "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
-    "respect": ("none", "The site's [signals](record.md) that refuse a page"),
+    "page_types": ("`false`", "Whether a paywall, a login page and the like are distinguished from the page itself"),
+    "respect": ("none", "Signals of the site that refuse a page ([record](record.md))"),
     "view": ("`answer`", "What `--format json` prints: {views}"),
-    "fallbacks": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#fallbacks)"),
-    "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
+    "fallbacks": ('`["http", "browser"]`', "The ways to get a page, tried in this order: [see below](#fallbacks)"),
+    "settings_rule": ("`false`", "Whether the settings override the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
-    "headers.accept": ("{accept}", "What is asked for"),
-    "headers.accept_language": ("{accept_language}", "Languages that are asked for"),
-    "headers.accept_encoding": ("{accept_encoding}", "How an answer may be packed"),
+    "headers.accept": ("{accept}", "The `Accept` header"),
+    "headers.accept_language": ("{accept_language}", "The `Accept-Language` header"),
+    "headers.accept_encoding": ("{accept_encoding}", "The `Accept-Encoding` header"),
     "limits.timeout_seconds": ("from the settings", "Seconds for one fetch, {timeout_seconds}"),
     "limits.total_seconds": (
         f"`{TOTAL_SECONDS.default}`",
-        "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds",
+        "Seconds for all fallbacks together, {total_seconds}; 0: they share timeout_seconds",
     ),
     "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
     "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
     "limits.max_text_bytes": (
         "`0`",
-        "Bytes that are taken of a long text or page, {max_text_bytes}; 0: all. PDF and JSON are never cut",
+        "Bytes that are used of a long text or page, {max_text_bytes}; 0: all. PDF and JSON are never cut",
     ),
     "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
     "limits.max_wait_seconds": (
         f"`{MAX_WAIT_SECONDS.default}`",
         "The longest wait before another try, {max_wait_seconds}",
     ),
-    "hosts.max_concurrent": ("{at_once}", "Most requests at one host at a time"),
+    "hosts.max_concurrent": ("{at_once}", "How many requests at once to one host"),
     "hosts.delay_seconds": ("`0`", "Seconds between two requests to one host"),
-    "hosts.respect_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
+    "hosts.respect_delays": ("`false`", "Whether Crawl-delay and Retry-After are respected"),
     "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
     "cache.ttl_days": ("from the settings", "Days for which a kept page is served"),
     "cache.freshness": (
         "`false`",
-        "Whether a page's class says how long it is fresh, and the site is asked again then",
+        "Whether a page's [class](../explanation/cache.md#freshness) says how long it is fresh",
     ),
 }
 
 
-LADDER = """
+FALLBACK_HEAD = """
 ## Fallbacks
 
-A profile lists ways to get a page, its fallbacks. They are tried in this order. The outcome has what was tried
-(`attempts`), and what was not and why (`left_out`). A way with options is a
-table: `{name = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
+A profile lists ways to get a page. They are tried in this order until one succeeds. The outcome has what was tried (`attempts`), and
+what was not and why (`left_out`). An entry with options is a table: `{name = "retry", after_seconds = 5}`. If none succeeds, the error
+of the first one is reported.
 
-Every address is guarded, and asks robots.txt, wherever it comes from. Whoever said no is not got round: copies are
-looked for only if a page is gone (404, 410) or its site is down.
+Every address goes through the guard and robots.txt, wherever it comes from. A refusal is never circumvented: copies are used only if a
+page is gone (404, 410) or its site is down.
 
-| way | when | what it does |
+| fallback | when | what it does |
 |---|---|---|
 """
-LADDER_ROWS = {
-    "http": ("first", "Asks the site."),
+FALLBACK_ROWS = {
+    "http": ("first", "Requests the page."),
     "plain_http": (
-        "HTTP was asked for, the policy made HTTPS of it, and there is none",
-        "Asks over HTTP. If that works, the host is known to lack HTTPS for a week.",
+        "the URL was http, the policy made it https, and the site has no https",
+        "Requests it over http. If that works, the host is remembered for a week as one without https.",
     ),
     "retry": (
-        "5xx, 429, no answer in time, network errors",
+        "5xx, 429, timeouts, network errors",
         (
-            "Waits `after_seconds` (up to a fifth more by chance), or as long as the site asked for, and asks again. "
-            "A page that is answered with 429, or with 503 and `Retry-After`, is asked for three times in all."
+            "Waits `after_seconds` (up to a fifth more at random), or as long as the site asked, and tries again. A page that is "
+            "answered with 429, or with 503 and `Retry-After`, is requested three times in all."
         ),
     ),
     "retry_after": (
-        "429, or 503 that says when to come back",
-        "As `retry`, after these alone. `spaniel batch` adds it to profiles that have fewer than two retries.",
+        "429, or 503 with `Retry-After`",
+        "As `retry`, for these only. `spaniel batch` adds it to profiles that have fewer than two retries.",
     ),
-    "browser": ("the page seems to need its scripts, or the browser was asked for", "Renders the page in Chromium."),
+    "browser": ("the page seems to need its scripts, or the browser was requested", "Renders the page in Chromium."),
     "archive": (
         "the page is gone or its site is down",
-        "Asks the web archive for its newest copy: `[spaniel.archive]` in the [settings](settings.md).",
+        "Looks for the newest copy in the web archive: `[spaniel.archive]` in the [settings](settings.md).",
     ),
     "search_cache": (
-        "likewise, if an address is set",
-        "Asks a search engine for its copy: `[spaniel.search_cache]`. It is off unless you set an address.",
+        "the same, if an address is set",
+        "Looks for a search engine's copy: `[spaniel.search_cache]`. Off unless you set an address.",
     ),
-    "mirrors": ("likewise, if a mirror is set for the address", "Asks each mirror in turn: `[spaniel.mirrors]`."),
+    "mirrors": ("the same, if a mirror is set for the address", "Tries each mirror in turn: `[spaniel.mirrors]`."),
     "queue": (
-        "nothing brought the page",
-        "Writes the page down for a person: [`spaniel queue`](guides/queue.md) lists it.",
+        "nothing else succeeded",
+        "Writes the page down for a person: [`spaniel queue`](../howto/queue.md) lists it.",
     ),
 }
 
@@ -274,9 +288,12 @@ def profiles_page() -> str:
     lines += [
         f"| `{key}` | {left.format(**facts)} | {what.format(**facts)} |" for key, (left, what) in PROFILE_KEYS.items()
     ]
-    if set(LADDER_ROWS) != set(FALLBACKS):
-        raise SystemExit(f"docs/make.py and rungs differ in {sorted(set(LADDER_ROWS) ^ set(FALLBACKS))}")
-    lines += [LADDER.rstrip(), *(f"| `{name}` | {when} | {does} |" for name, (when, does) in LADDER_ROWS.items())]
+    if set(FALLBACK_ROWS) != set(FALLBACKS):
+        raise SystemExit(f"docs/make.py and fallbacks differ in {sorted(set(FALLBACK_ROWS) ^ set(FALLBACKS))}")
+    lines += [
+        FALLBACK_HEAD.rstrip(),
+        *(f"| `{name}` | {when} | {does} |" for name, (when, does) in FALLBACK_ROWS.items()),
+    ]
     for name in shipped_profiles():
         text = (SOURCE / "pipeline" / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
         lines += ["", f"## `{name}`", "", "```toml", text.rstrip(), "```"]
@@ -313,25 +330,33 @@ RECORD = """\
 
 <!-- Made from src/spaniel/pipeline/record.py by `make docs`. -->
 
-`spaniel fetch --profile ingest --format json URL` prints one record for each URL, as one JSON object per line. It
-says what came of the fetch, whatever that was: a page, a page that is not given out, or an error. In Python it is
-`await client.record(url)`. [record.schema.json](record.schema.json) is the same as JSON Schema.
+```sh
+spaniel fetch --profile ingest --format record https://example.com/article
+```
 
-A record never lies about the page that was asked for: if the text comes from an archive, the verdict is still that
-of the page itself.
+A record is one JSON object for one URL. It says what came of the fetch: a page, a page that is not available to programs, or an error.
+[Get a record of each fetch](../howto/ingest.md) shows it in use. In Python it is `await client.record(url)`.
+[record.schema.json](record.schema.json) is the same as JSON Schema.
+
+The verdict is about the requested page. If the text comes from an archive, the verdict is still that of the page itself.
 """
 
 
 def record_page() -> str:
     """Every field of the record, part by part."""
     lines = [RECORD.rstrip()]
-    for part in (Record, Extraction, Copy, Fallback, Step):
+    for part in (Record, Extraction, CacheRecord, FallbackRecord, ChecklistItem):
         title = (part.__doc__ or "").partition("\n")[0]
         lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
         hints = get_type_hints(part, include_extras=True)
         lines += [f"| `{name}` | {_type_of(hint)} | {_meaning_of(hint)} |" for name, hint in hints.items()]
-    lines += ["", "## Verdicts", "", "The same table decides the verdicts of `spaniel check` and `spaniel db check`."]
-    lines += ["A record knows no earlier checks: there, `dead` is a 410.", "", "| verdict | means |", "|---|---|"]
+    lines += [
+        "",
+        "## Verdicts",
+        "",
+        "[How verdicts are decided](../explanation/verdicts.md) has the rules. A record knows no earlier",
+    ]
+    lines += ["checks: there, `dead` is a 410.", "", "| verdict | means |", "|---|---|"]
     lines += [f"| `{verdict}` | {MEANINGS[verdict]} |" for verdict in Verdict]
     return "\n".join(lines) + "\n"
 
@@ -354,9 +379,9 @@ def record_schema() -> str:
 
 
 PAGES = {
-    "notes.md": notes_page,
-    "policies.md": policies_page,
-    "profiles.md": profiles_page,
-    "record.md": record_page,
-    "record.schema.json": record_schema,
+    "reference/notes.md": notes_page,
+    "reference/policies.md": policies_page,
+    "reference/profiles.md": profiles_page,
+    "reference/record.md": record_page,
+    "reference/record.schema.json": record_schema,
 }

@@ -1,6 +1,5 @@
-"""Writes guides/waiting.md: every limit on waiting, its value and where it is set, from the code that has it."""
+"""Writes reference/waiting.md: every limit on waiting, its value and where it is set, from the code that has it."""
 
-# ruff: noqa: E501  a table, which is read by its rows
 from __future__ import annotations
 
 from importlib import import_module
@@ -13,24 +12,25 @@ from spaniel.hosts.rules import HostRule
 from spaniel.pipeline.profile import load
 
 HEAD = """\
-# How long Spaniel waits
+# Limits on waiting
 
 <!-- Made from the code by `make docs`. -->
 
-No site can hold a run up for good. Each wait has a limit, and what is over its limit ends with an error or a record that
-says so. This page lists them all. "Fixed" means that no setting changes it; the name is where it stands in `src/spaniel`.
+No site can hold up a run indefinitely. Each wait has a limit. What exceeds it ends with an error or a record that says so. "fixed" means
+that no setting changes the limit.
 
-A host that a batch has given up is not asked again in that run. The pages that are left of it get records with `error`,
-whose `details` have `"cause": "host_given_up"` and, where a limit was met, `limit` with its name. To fetch them later,
-take their URLs from the output and start another run.
+A host that a batch gave up gets no more requests in that run. Its remaining pages get records with `error`, whose `details` have
+`"cause": "host_given_up"` and `limit` with the name of the limit. To fetch them later, take their URLs from the output and start another
+run.
 """
 
 
 class Row(NamedTuple):
     what: str
     value: float
-    where: str  # a setting, an option, a key of a profile, or a constant (`module.py: NAME`)
+    where: str  # a setting, an option, a key of a profile, or "fixed"
     then: str
+    constant: str = ""  # of a fixed limit: `net/http.py: ERROR_SECONDS`
 
 
 def spelled(seconds: float) -> str:
@@ -52,13 +52,12 @@ def setting(path: str, what: str, then: str, option: str = "") -> Row:
 
 
 def fixed(module: str, name: str, what: str, then: str) -> Row:
-    return Row(
-        what, getattr(import_module(f"spaniel.{module}"), name), f"fixed: `{module.replace('.', '/')}.py: {name}`", then
-    )
+    value = getattr(import_module(f"spaniel.{module}"), name)
+    return Row(what, value, "fixed", then, f"{module.replace('.', '/')}.py: {name}")
 
 
 def limit(name: str, what: str, then: str) -> Row:
-    return Row(what, getattr(HostLimits(), name), f"fixed: `hosts/limits.py: Limits.{name}`", then)
+    return Row(what, getattr(HostLimits(), name), "fixed", then, f"hosts/limits.py: {name}")
 
 
 def one_fetch() -> list[Row]:
@@ -76,7 +75,7 @@ def one_fetch() -> list[Row]:
             "a whole fetch with the profile `ingest`, retries included",
             ingest.limits.total_seconds,
             "profile: `limits.total_seconds`",
-            "the retries that are left are left out",
+            "no further retries",
         ),
     ]
     for number, seconds in enumerate(retries, 1):
@@ -84,23 +83,23 @@ def one_fetch() -> list[Row]:
             Row(
                 f"before retry {number} of the profile `ingest` (up to a fifth more)",
                 float(str(seconds)),
-                "profile: `ladder`, `after_seconds`",
-                "the page is asked for again",
+                "profile: `fallbacks`, `after_seconds`",
+                "the page is requested again",
             )
         )
     rows += [
         fixed("pipeline.fallbacks", "LONGEST_BACKOFF", "longest `after_seconds` that a profile may have", "the profile is refused"),
-        Row("`Retry-After` of a host, for one fetch", load("ingest").limits.max_wait_seconds, "profile: `limits.max_wait_seconds`, `--max-wait`", "the host is not asked; the error has `retry_after`"),
-        Row("longest `--max-wait`", MAX_WAIT_SECONDS.high, "fixed: `defaults.py: MAX_WAIT_SECONDS`", "`bad_args`"),
-        fixed("hosts.retry_after", "LONGEST", "longest `Retry-After` that is remembered; `spaniel hosts` shows and forgets it", "the host is asked again"),
-        fixed("hosts.hosts", "LED_WAIT", "the same, where a redirect of another site led to the host", "the host is asked again"),
-        fixed("hosts.memory", "WEEK", "for which a host without HTTPS is asked over HTTP only", "HTTPS is tried again"),
+        Row("`Retry-After` of a host, for one fetch", load("ingest").limits.max_wait_seconds, "profile: `limits.max_wait_seconds`, `--max-wait`", "no request; the error has `retry_after`"),
+        Row("longest `--max-wait`", MAX_WAIT_SECONDS.high, "fixed", "`bad_args`", "defaults.py: MAX_WAIT_SECONDS"),
+        fixed("hosts.retry_after", "LONGEST", "longest `Retry-After` that is remembered; `spaniel hosts` shows and forgets it", "the host gets requests again"),
+        fixed("hosts.hosts", "LED_WAIT", "the same, where a redirect of another site led to this host", "the host gets requests again"),
+        fixed("hosts.memory", "WEEK", "how long a host without HTTPS gets HTTP only", "HTTPS is tried again"),
         fixed("net.resolver", "SECONDS", "one lookup of a name", "`dns_failed`"),
         fixed("net.egress", "EACH_SECONDS", "a connection to one address of several", "the next address is tried"),
         fixed("net.http", "ERROR_SECONDS", "the text that comes with an error", "the error is reported without it"),
         fixed("robots.gate", "SECONDS", "one robots.txt", "`robots_unavailable`"),
-        fixed("robots.gate", "FAILURE_SECONDS", "for which a robots.txt that could not be read is not asked for again", "it is asked for again"),
-        setting("tools.webfetch.robots_cache_ttl_hours", "for which a robots.txt is kept", "it is asked for again"),
+        fixed("robots.gate", "FAILURE_SECONDS", "how long a robots.txt that could not be read is not requested again", "it is requested again"),
+        setting("tools.webfetch.robots_cache_ttl_hours", "how long a robots.txt is kept", "it is requested again"),
         setting("tools.webfetch.browser.network_idle_ms", "for a page in the browser to finish loading", "it is read as it is"),
     ]  # fmt: skip
     return rows
@@ -109,15 +108,15 @@ def one_fetch() -> list[Row]:
 def batch() -> list[Row]:
     return [
         Row("between an answer of a host and the next request to it", HostRule().delay, "`--delay`, `--hosts`", "the next request begins"),
-        Row("longest `--delay`", BATCH_DELAY_SECONDS.high, "fixed: `defaults.py: BATCH_DELAY_SECONDS`", "`bad_args`"),
-        setting("spaniel.batch.max_retry_after_seconds", "`Retry-After` of a host (429, 503); a page is asked for three times in all", "the host is given up"),
+        Row("longest `--delay`", BATCH_DELAY_SECONDS.high, "fixed", "`bad_args`", "defaults.py: BATCH_DELAY_SECONDS"),
+        setting("spaniel.batch.max_retry_after_seconds", "`Retry-After` of a host (429, 503); a page is requested three times in all", "the host is given up"),
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
         setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
-        setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
-        fixed("hosts.hosts", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
-        fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
-        limit("pause", f"the pause of a host that gave no answer {HostLimits().failures} times in a row", "it is tried once more, then given up"),
-        fixed("hosts.scheduler", "LONGEST_TURN", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
+        setting("spaniel.batch.total_seconds", "for the whole run", "all remaining pages are given up", "--total-time"),
+        fixed("hosts.limits", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 without `Retry-After`; it doubles", "the host gets requests again"),
+        fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host gets requests again"),
+        limit("pause", f"the pause of a host that gave no answer {HostLimits().failures} times in a row", "one more try, then it is given up"),
+        fixed("hosts.scheduler", "LONGEST_TURN", "how long a page waits for its host in a worker", "it goes back to the queue of its host"),
         fixed("sources.walk", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
     ]  # fmt: skip
 
@@ -138,14 +137,17 @@ def check() -> list[Row]:
             "before the one retry after a reset or a 5xx",
             "the link is requested again",
         ),
-        Row("for the whole run", 0, "`--total-time`", "what is left is `unknown`"),
-        fixed("health.run", "LAST_SECONDS", "for what is under way when that time is over", "it is `unknown`"),
+        Row("for the whole run", 0, "`--total-time`", "the remaining links are `unknown`"),
+        fixed("health.run", "LAST_SECONDS", "for requests in flight when that time is over", "it is `unknown`"),
     ]
+
+
+TABLES = {"One fetch": one_fetch, "A batch": batch, "A check": check}
 
 
 def waiting_page() -> str:
     lines = [HEAD.rstrip()]
-    for title, rows in (("One fetch", one_fetch()), ("A batch", batch()), ("A check", check())):
+    for title, rows in TABLES.items():
         lines += [
             "",
             f"## {title}",
@@ -153,8 +155,8 @@ def waiting_page() -> str:
             "| wait | default | where it is set | what happens then |",
             "|---|---|---|---|",
         ]
-        lines += [f"| {row.what} | {spelled(row.value)} | {row.where} | {row.then} |" for row in rows]
+        lines += [f"| {row.what} | {spelled(row.value)} | {row.where} | {row.then} |" for row in rows()]
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"guides/waiting.md": waiting_page}
+PAGES = {"reference/waiting.md": waiting_page}

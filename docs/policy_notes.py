@@ -1,13 +1,13 @@
-"""What is written by hand for docs/policies.md: asking the web, and where `curious` differs from Python's urllib."""
+"""The hand-written parts of reference/policies.md: rules that look online, and where `curious` differs from Python's urllib."""
 
 from __future__ import annotations
 
 ONLINE = """\
-## Rules that ask the web
+## Rules that look online
 
-A rule with `asks = true` in the policy's file may ask the web: `spaniel canon --policy clara --online URL`, or
-`await client.canonicalize(url)` in Python. Without `--online` it proposes, and never assumes. Of the shipped policies
-`clara` has such rules. [Canonical links](guides/canonical-links.md) shows what they do.
+A rule with `asks = true` in the policy's file can use the web: `spaniel canon --policy clara --online URL`, or
+`await client.canonicalize(url)` in Python. Without `--online` it proposes and changes nothing. Of the shipped policies `clara` has such
+rules. [Find canonical links](../howto/canonical-links.md) shows what they do.
 """
 
 # What differs, a URL, what `curious` makes of it, what urllib does (tests/url/test_urllib.py runs both).
@@ -28,8 +28,8 @@ URLLIB_ROWS = (
 URLLIB = """\
 ### Where `curious` differs from urllib
 
-`curious` reads URLs as browsers do. An implementation on Python's `urlsplit`, `parse_qsl` and `urlencode` gives another
-text for these, and so another hash. If you switch from one, `spaniel canon --diff` cannot see it: compare the hashes.
+`curious` parses URLs as browsers do. Code that uses Python's `urlsplit`, `parse_qsl` and `urlencode` gives another text for these, and so
+another hash. If you switch from such code, compare the hashes.
 
 | what | URL | `curious` | urllib |
 |---|---|---|---|

@@ -1,4 +1,4 @@
-"""The rooms that a hop passes, and an engine, for sites on loopback."""
+"""The packages that a hop passes, and an engine, for sites on loopback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spaniel.testing import FakeResolver, Site, settings_for
 
 
 class Services:
-    """The rooms that a hop passes, real ones."""
+    """The packages that a hop passes, real ones."""
 
     def __init__(self, guard: Guard, http: Http, robots: RobotsSettings | None = None) -> None:
         self.guard = guard
@@ -45,7 +45,7 @@ def open_rooms(
 
 
 def rooms_for(*sites: Site, robots: RobotsSettings | None = None, resolver: Resolver | None = None) -> Services:
-    """Rooms that may look at loopback, at these sites' ports alone."""
+    """Packages that may look at loopback, at these sites' ports alone."""
     ports = tuple(site.port for site in sites)
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
     return open_rooms(security, resolver, robots=robots)

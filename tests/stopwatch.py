@@ -37,8 +37,8 @@ def growth(small: Callable[[], object], large: Callable[[], object], *, floor: f
     """How much more processor time `large` needs than `small`.
 
     Others use the machine too, and make a reading longer, never shorter: `small` is measured twice, and both once more
-    where the result is not below `below`. A `small` that takes less than `floor` seconds counts as that. Whoever
-    traces the lines that are run looks away.
+    where the result is not below `below`. A `small` that takes less than `floor` seconds counts as that. A tracer
+    (coverage) is disabled meanwhile.
     """
     watcher = sys.gettrace()
     sys.settrace(None)

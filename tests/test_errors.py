@@ -51,7 +51,7 @@ REGISTRY = {  # SRD §3.7.2: code -> retryable, details
 
 
 @pytest.mark.req("FR-WF-18")
-def test_the_table_is_the_registry_of_the_srd() -> None:
+def test_table_matches_the_srd() -> None:
     assert {str(code) for code in TABLE} == set(REGISTRY) == {str(code) for code in Code}
     for code, (retryable, details) in REGISTRY.items():
         row = TABLE[Code(code)]
@@ -59,7 +59,7 @@ def test_the_table_is_the_registry_of_the_srd() -> None:
         assert details <= set(row.details)
 
 
-def test_every_row_tells_people_programs_and_shells_what_to_do() -> None:
+def test_every_row_is_complete() -> None:
     for row in TABLE.values():
         assert row.meaning
         assert row.hint.endswith(".")
@@ -73,7 +73,7 @@ def test_the_envelope_is_the_srds_json() -> None:
     error = SpanielError(Code.SSRF_BLOCKED, blocked_ip="10.0.0.5", cidr="10.0.0.0/8", toggle="block_private_ips")
     assert json.loads(error.as_json()) == {
         "code": "ssrf_blocked",
-        "message": "Connection to 10.0.0.5 is blocked: it lies in 10.0.0.0/8",
+        "message": "Connection to 10.0.0.5 is blocked: it is in 10.0.0.0/8",
         "retryable": False,
         "details": {"blocked_ip": "10.0.0.5", "cidr": "10.0.0.0/8", "toggle": "block_private_ips"},
     }
@@ -84,12 +84,12 @@ def test_details_are_left_out_when_there_are_none() -> None:
     assert set(SpanielError(Code.INTERNAL).as_dict()) == {"code", "message", "retryable"}
 
 
-def test_a_message_stands_even_when_a_detail_is_missing() -> None:
+def test_message_without_a_detail_is_still_made() -> None:
     assert SpanielError(Code.DNS_FAILED, host="example.com").message == "DNS resolution failed (host: example.com)"
 
 
 @given(st.text())
-def test_no_foreign_text_can_steer_a_terminal(text: str) -> None:
+def test_external_text_cannot_control_a_terminal(text: str) -> None:
     error = SpanielError(Code.NETWORK, error=f"\x1b[31m{text}\x9b0m\u202e")
     assert error.message.replace(" ", "").isprintable()
     error.as_json().encode()
@@ -101,23 +101,23 @@ def test_no_foreign_text_can_steer_a_terminal(text: str) -> None:
     + ["\u2029", "\u2066", "\u2069", "\ufeff", "\ufff9", "\ufffe", "\U0001bca0", "\U000e0041", "\U0010ffff", "\udcff"],
     ids=ascii,
 )
-def test_what_steers_or_hides_is_shown_by_its_number(sign: str) -> None:
+def test_control_characters_are_escaped(sign: str) -> None:
     escape = ascii(sign)[1:-1]
     assert shown(f"https://example.com/a{sign}b") == f"https://example.com/a{escape}b"
     error = SpanielError(Code.INVALID_URL, url=f"http://{sign}/", reason="why")
     assert (error.details["url"], sign in error.as_json()) == (f"http://{escape}/", False)
 
 
-def test_an_error_survives_a_process_boundary() -> None:
+def test_error_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(SpanielError(Code.TIMEOUT, timeout_ms=20, phase="connect")))  # noqa: S301
     assert error.as_dict() == SpanielError(Code.TIMEOUT, timeout_ms=20, phase="connect").as_dict()
 
 
 def test_the_text_of_an_error_has_its_code_and_its_url_but_not_the_query() -> None:
     plain = SpanielError(Code.HTTP_4XX, status=404, status_text="Not Found")
-    assert str(plain) == "http_4xx: The server answered 404 Not Found"
+    assert str(plain) == "http_4xx: The server returned 404 Not Found"
     error = plain.about("https://a.example/b?token=secret")
-    assert str(error) == "http_4xx: The server answered 404 Not Found (https://a.example/b?…)"
+    assert str(error) == "http_4xx: The server returned 404 Not Found (https://a.example/b?…)"
     assert (error.url, plain.url) == ("https://a.example/b?token=secret", None)
     assert repr(error) == f"SpanielError({str(error)!r})"
     assert pickle.loads(pickle.dumps(error)).url == error.url  # noqa: S301
@@ -142,7 +142,7 @@ def settings_in(hint: str) -> Settings:
         ("http://user:pw@127.0.0.1:81/", (80, 443, 81)),
     ],
 )
-def test_the_refusal_of_ones_own_machine_has_the_settings_that_allow_it(url: str, ports: tuple[int, ...]) -> None:
+def test_blocked_loopback_has_the_settings_that_allow_it(url: str, ports: tuple[int, ...]) -> None:
     port_blocked = SpanielError(Code.PORT_BLOCKED, port=ports[-1], allowed_ports=[80, 443]).about(url)
     for error in (blocked(url), port_blocked):
         security = settings_in(error.hint).security
@@ -161,17 +161,17 @@ def test_the_refusal_of_ones_own_machine_has_the_settings_that_allow_it(url: str
         SpanielError(Code.SSRF_BLOCKED, blocked_ip="x", cidr="y", toggle="block_loopback"),
     ],
 )
-def test_nobody_else_is_told_how_to_open_the_guard(error: SpanielError) -> None:
+def test_other_blocked_addresses_have_no_settings_in_the_hint(error: SpanielError) -> None:
     assert error.hint == TABLE[Code.SSRF_BLOCKED].hint
 
 
-def test_the_refusal_of_a_port_has_the_line_that_allows_it() -> None:
+def test_blocked_port_has_the_setting_that_allows_it() -> None:
     error = SpanielError(Code.PORT_BLOCKED, port=8080, allowed_ports=[80, 443]).about("https://a.example:8080/")
     security = settings_in(error.hint).security
     assert security == Security(allowed_ports=(80, 443, 8080))
 
 
-def test_no_requirement_id_stands_in_what_a_user_reads() -> None:
+def test_messages_contain_no_requirement_ids() -> None:
     for row in TABLE.values():
         assert not REQUIREMENT.search(f"{row.meaning} {row.message} {row.hint} {row.model_hint}")
 
@@ -218,7 +218,7 @@ KNOWN_CAUSES: dict[Code, list[dict[str, object]]] = {  # details that change a h
 
 @pytest.mark.req("D2-32")
 @pytest.mark.parametrize("code", Code)
-def test_a_models_hint_is_something_that_a_model_can_do(code: Code) -> None:
+def test_model_hints_are_possible_for_a_model(code: Code) -> None:
     for details in [{}, *KNOWN_CAUSES.get(code, [])]:
         for url in ("https://a.example/", "http://127.0.0.1:8000/"):
             error = ToolError("web_fetch", SpanielError(code, **details).about(url))
@@ -230,7 +230,7 @@ def test_a_models_hint_is_something_that_a_model_can_do(code: Code) -> None:
 
 
 @pytest.mark.req("D2-32")
-def test_only_a_wrong_value_is_to_be_corrected() -> None:
+def test_correct_the_value_is_a_hint_for_wrong_values_only() -> None:
     wrong = SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason="5 is not between 128 and 2048")
     assert (wrong.hint, wrong.model_hint) == (TABLE[Code.BAD_ARGS].hint, TABLE[Code.BAD_ARGS].model_hint)
     for field, reason in [
@@ -249,9 +249,9 @@ def test_only_a_wrong_value_is_to_be_corrected() -> None:
         assert "again" not in SpanielError(Code.BAD_ARGS, field=field, reason="x").model_hint
 
 
-def test_the_page_of_errors_is_what_the_table_says() -> None:
+def test_errors_page_matches_the_table() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "make.py"))["errors_page"]()
-    assert (ROOT / "docs" / "errors.md").read_text(encoding="utf-8") == page, "run `make docs`"
+    assert (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8") == page, "run `make docs`"
 
 
 @pytest.mark.parametrize(
@@ -260,11 +260,11 @@ def test_the_page_of_errors_is_what_the_table_says() -> None:
         ({"status": 429, "retry_after": "120"}, "Retry-After: 120"),
         ({"status": 402, "page_type": "paywall"}, "requires payment"),
         ({"status": 401, "page_type": "login"}, "requires a login"),
-        ({"status": 402, "crawler_price": "USD 0.01"}, "pay for this page"),
-        ({"status": 404}, "Check the address"),
+        ({"status": 402, "crawler_price": "USD 0.01"}, "makes no payments"),
+        ({"status": 404}, "Check the URL"),
     ],
 )
-def test_a_status_is_explained_by_what_came_with_it(details: dict[str, object], said: str) -> None:
+def test_status_hint_depends_on_the_details(details: dict[str, object], said: str) -> None:
     assert said in SpanielError(Code.HTTP_4XX, status_text="", **details).hint
 
 

@@ -46,7 +46,7 @@ def refused(path: Path, *, make: bool = True) -> str:
 
 
 @pytest.mark.parametrize("bits", [0o000, 0o002, 0o022, 0o077])
-def test_folders_are_0700_those_above_too_and_files_0600_whatever_the_umask(tmp_path: Path, bits: int) -> None:
+def test_folders_are_0700_and_files_0600_with_any_umask(tmp_path: Path, bits: int) -> None:
     path = tmp_path / "above" / "between" / "folder"
     with umask(bits), open_folder(str(path), make=True) as folder, folder.folder("inner", make=True) as inner:
         inner.write("written", b"x")
@@ -66,9 +66,7 @@ def test_nothing_is_made_unless_it_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bits", [0o770, 0o775, 0o730])
 @pytest.mark.parametrize("make", [True, False])
-def test_a_folder_that_the_group_may_write_is_closed_if_all_that_it_holds_is_ours(
-    tmp_path: Path, bits: int, make: bool
-) -> None:
+def test_group_writable_folder_is_closed_if_its_content_is_ours(tmp_path: Path, bits: int, make: bool) -> None:
     path = tmp_path / "folder"
     path.mkdir()
     (path / "a.ours").touch(0o600)
@@ -99,7 +97,7 @@ def test_a_folder_that_everybody_may_write_is_refused_whatever_it_holds(tmp_path
     assert mode(path) == bits
 
 
-def test_a_folder_that_others_may_read_is_closed_by_whoever_makes_it_if_it_is_ours_alone(tmp_path: Path) -> None:
+def test_readable_folder_of_ours_is_closed_by_its_creator(tmp_path: Path) -> None:
     ours, mixed = tmp_path / "ours", tmp_path / "mixed"
     for path in (ours, mixed):
         path.mkdir()
@@ -150,7 +148,7 @@ def test_what_is_no_folder_is_refused_at_once(tmp_path: Path, what: str) -> None
         open_folder(str(path / "inner"), make=True)
 
 
-def test_a_folder_that_is_exchanged_after_it_was_judged_is_of_no_use_to_whoever_did_it(tmp_path: Path) -> None:
+def test_folder_replaced_after_the_check_is_not_used(tmp_path: Path) -> None:
     path, away, trap = tmp_path / "folder", tmp_path / "away", tmp_path / "trap"
     trap.mkdir()
     (trap / "b.ours").write_bytes(b"planted")
@@ -237,6 +235,6 @@ def test_no_descriptor_is_left_open_however_it_ends(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="of Linux")
 def test_where_no_folder_can_be_made_that_is_an_error_of_the_system() -> None:
-    """/proc says ENOENT to whoever makes a folder there, though all above it is there: no reason to try for ever."""
+    """In /proc, mkdir fails with ENOENT although the parent exists: it must not be tried forever."""
     with pytest.raises(FileNotFoundError):
         open_folder("/proc/home/state", make=True)

@@ -1,4 +1,4 @@
-"""Slots: so many at once, first come, first served, and none lost whoever gives up."""
+"""Slots: a limited number, first come, first served, and none lost by cancellation."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ async def test_whoever_is_stopped_keeps_nothing(late: bool) -> None:
         slots.release()
     await asyncio.wait_for(behind, 10)
     slots.release()
-    assert slots.take(), "nobody has it"
+    assert slots.take(), "it is free"
     assert not has_room(slots)
 
 
-async def test_whoever_is_stopped_and_then_passed_over_is_stopped_and_nothing_else() -> None:
+async def test_cancelled_waiter_that_is_skipped_is_only_cancelled() -> None:
     slots = Slots(1)
     assert slots.take()
     waiting = asyncio.create_task(slots.wait())
@@ -82,8 +82,8 @@ async def test_whoever_is_stopped_and_then_passed_over_is_stopped_and_nothing_el
     await asyncio.wait_for(behind, 10)
 
 
-async def test_whoever_is_dropped_while_waiting_gives_nothing_back_and_is_not_waited_behind() -> None:
-    """A coroutine that nobody holds any more is closed, not cancelled."""
+async def test_dropped_waiter_releases_nothing_and_blocks_no_one() -> None:
+    """A coroutine without references is closed, not cancelled."""
     slots = Slots(1)
     assert slots.take()
     ahead = asyncio.create_task(slots.wait())
@@ -92,7 +92,7 @@ async def test_whoever_is_dropped_while_waiting_gives_nothing_back_and_is_not_wa
     gone.send(None)
     gone.close()
     await asyncio.sleep(0)
-    assert not ahead.done(), "whoever is gone had none to give"
+    assert not ahead.done(), "a cancelled waiter had no slot to release"
     slots.release()
     await asyncio.wait_for(ahead, 10)
     slots.release()

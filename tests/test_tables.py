@@ -26,7 +26,7 @@ def refusal(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reason"),
     [
         (b"[tools", "not TOML"),
         (b"a = 1\na = 2", "not TOML"),
@@ -35,10 +35,10 @@ def refusal(path: Path) -> str:
         (b"a = " + b"[" * 5_000 + b"]" * 5_000, "cannot be read"),
     ],
 )
-def test_a_file_that_is_not_toml_is_refused_with_the_reason(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_not_toml_is_refused_with_the_reason(tmp_path: Path, content: bytes, reason: str) -> None:
     path = tmp_path / "given.toml"
     path.write_bytes(content)
-    assert told in refusal(path)
+    assert reason in refusal(path)
 
 
 def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:

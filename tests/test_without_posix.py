@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-NO_BROWSER = "Chromium cannot be run: it cannot be driven on this system yet"
+NO_BROWSER = "Cannot run Chromium: it cannot be driven on this system yet"
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = str(tmp_path_factory.mktemp("windows"))
     done = subprocess.run(
         [sys.executable, "-m", "tests.without_posix", folder],
@@ -31,22 +31,20 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return ended
 
 
-def test_what_windows_lacks_is_lacking(told: dict[str, str]) -> None:
-    assert told["emulation"] == "fine"
+def test_what_windows_lacks_is_lacking(found: dict[str, str]) -> None:
+    assert found["emulation"] == "fine"
 
 
-def test_every_module_can_be_imported(told: dict[str, str]) -> None:
-    assert told["imports"] == "fine"
-    assert int(told["modules"]) > 100
+def test_every_module_can_be_imported(found: dict[str, str]) -> None:
+    assert found["imports"] == "fine"
+    assert int(found["modules"]) > 100
 
 
 @pytest.mark.parametrize("what", ["commands", "page_cache", "robots_cache", "written_files", "link_database"])
-def test_it_works_without_posix(told: dict[str, str], what: str) -> None:
-    assert told[what] == "fine"
+def test_it_works_without_posix(found: dict[str, str], what: str) -> None:
+    assert found[what] == "fine"
 
 
 @pytest.mark.parametrize("what", ["whole_fetch", "doctor"])
-def test_a_page_is_fetched_and_kept_and_only_the_browser_is_said_not_to_be_there(
-    told: dict[str, str], what: str
-) -> None:
-    assert told[what] == NO_BROWSER
+def test_page_is_fetched_and_cached_and_only_the_browser_is_missing(found: dict[str, str], what: str) -> None:
+    assert found[what] == NO_BROWSER

@@ -200,7 +200,7 @@ def robots_cache(folder: Path) -> str:
 
 
 def written_files(folder: Path) -> str:
-    from spaniel.cli.files import replacing, write_bytes
+    from spaniel.cli.output import replacing, write_bytes
 
     for text in ("one", "two"):
         with replacing(str(folder / "out.md")) as file:
@@ -296,10 +296,10 @@ async def attempt(trial: Callable[[Path], str | Awaitable[str]], folder: Path) -
 async def main(folder: Path) -> None:
     modules = prepare()
     real_sys.modules["msvcrt"] = Windows(real, {"LK_NBLCK": 2, "locking": lambda number, *_: LOCKED.append(number)})
-    told = {"imports": import_all(modules), "modules": str(len(modules))}
+    result = {"imports": import_all(modules), "modules": str(len(modules))}
     for trial in (emulation, commands, page_cache, robots_cache, written_files, link_database, whole_fetch, doctor):
-        told[trial.__name__] = await attempt(trial, folder)
-    print(json.dumps(told))
+        result[trial.__name__] = await attempt(trial, folder)
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

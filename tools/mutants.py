@@ -132,8 +132,8 @@ def judge(file: str, box: Box, table: dict, asked: argparse.Namespace) -> bool:
         chosen = sorted(random.Random(asked.seed).sample(chosen, asked.sample))
     survived = box.survivors(file, table["tests"][file], chosen)
     share = 100 * (1 - survived / len(chosen)) if chosen else 100.0
-    told = f"{len(chosen) - survived} of {len(chosen)} killed ({share:.0f} %)"
-    print(f"{file}: {told}; it has {len(every)} mutants, of which {len(same)} change nothing", flush=True)
+    found = f"{len(chosen) - survived} of {len(chosen)} killed ({share:.0f} %)"
+    print(f"{file}: {found}; it has {len(every)} mutants, of which {len(same)} change nothing", flush=True)
     return share >= WANTED
 
 

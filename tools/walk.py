@@ -1,4 +1,4 @@
-"""Prints the way of one fetch, or of one `canon`, through the rooms: what docs/map.md says of it is read off here.
+"""Prints the way of one fetch, or of one `canon`, through the packages; for docs/explanation/architecture.md.
 
 python tools/walk.py fetch | browser | canon
 """
@@ -28,11 +28,11 @@ GROUND = {
 
 
 class Walk:
-    """The calls of Spaniel's own functions, and where one room calls another."""
+    """The calls of Spaniel's own functions, and where one package calls another."""
 
     def __init__(self) -> None:
         self.functions: dict[tuple[str, str], None] = {}
-        self.changes: dict[tuple[str, str], tuple[str, str]] = {}  # from function to function, by their rooms
+        self.changes: dict[tuple[str, str], tuple[str, str]] = {}  # from function to function, by their packages
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if event != "call" or (here := place(frame)) is None:
@@ -45,12 +45,12 @@ class Walk:
         if (
             before is None
             or caller is None
-            or room(before) == room(here)
-            or not GROUND.isdisjoint((room(before), room(here)))
+            or package(before) == package(here)
+            or not GROUND.isdisjoint((package(before), package(here)))
         ):
             return
         way = f"{before}:{caller.f_code.co_qualname}", f"{here}:{frame.f_code.co_qualname}"
-        self.changes[way] = room(before), room(here)
+        self.changes[way] = package(before), package(here)
 
 
 def place(frame: FrameType) -> str | None:
@@ -59,7 +59,7 @@ def place(frame: FrameType) -> str | None:
     return os.path.relpath(name, ROOT) if name.startswith(ROOT) else None
 
 
-def room(file: str) -> str:
+def package(file: str) -> str:
     return file.partition(os.sep)[0].removesuffix(".py")
 
 
@@ -97,12 +97,12 @@ def main(what: str) -> None:
         asyncio.run(fetched(walk, browser=what == "browser"))
     print("functions, as they are met:")
     for file, function in walk.functions:
-        if room(file) not in GROUND:
+        if package(file) not in GROUND:
             print(f"  {file:34} {function}")
-    print("calls from one room into another:")
+    print("calls from one package into another:")
     for one, other in walk.changes:
         print(f"  {one:50} -> {other}")
-    files = {file for file, _ in walk.functions if room(file) not in GROUND}
+    files = {file for file, _ in walk.functions if package(file) not in GROUND}
     print(f"{len(walk.changes)} such calls, {len(files)} files")
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.app.batching import batch
-    from spaniel.app.client import Spaniel
-    from spaniel.app.one_page import afetch, fetch
+    from spaniel.app.client import Spaniel, afetch, fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.answer import Answer
@@ -42,12 +41,12 @@ _HOME = {
     "Outcome": "spaniel.pipeline.outcome:Outcome",
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
-    "afetch": "spaniel.app.one_page:afetch",
+    "afetch": "spaniel.app.client:afetch",
     "batch": "spaniel.batch",  # the package itself, which can be called
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.pipeline.extraction:extract",
-    "fetch": "spaniel.app.one_page:fetch",
+    "fetch": "spaniel.app.client:fetch",
 }
 
 

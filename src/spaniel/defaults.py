@@ -31,7 +31,7 @@ class Number(NamedTuple):
 
 
 DAY_SECONDS, YEAR_SECONDS = 86_400, 365 * 86_400
-MOST_BYTES = 100 << 20  # that a setting may allow for a page, a rendered page or an answer
+MAX_BYTES = 100 << 20  # that a setting may allow for a page, a rendered page or an answer
 
 # One fetch
 USER_AGENT = "forge-webfetch/1.0"  # SRD 5.3
@@ -42,8 +42,8 @@ MAX_LINK_REDIRECTS = 10  # of a checked link: long chains still get a verdict, a
 TOTAL_SECONDS = Number(0, 0, DAY_SECONDS)  # of a profile; 0: all its attempts share the timeout
 MAX_WAIT_SECONDS = Number(60, 0, DAY_SECONDS)  # the longest single wait of a fetch: Retry-After, Crawl-delay, backoff
 CHUNK_TOKENS = Number(600, 128, 2048)  # FR-WF-02a
-DOWNLOAD_BYTES = Number(5 << 20, 1024, MOST_BYTES)
-TEXT_BYTES = Number(0, 0, MOST_BYTES)  # plain text is truncated after this many bytes; 0: no limit
+DOWNLOAD_BYTES = Number(5 << 20, 1024, MAX_BYTES)
+TEXT_BYTES = Number(0, 0, MAX_BYTES)  # plain text is truncated after this many bytes; 0: no limit
 AT_ONE_HOST = 16  # requests per host, so that a few that never get a response do not use every slot
 FETCH_JOBS = Number(8, 1, 64)  # concurrent pages of interactive commands
 FETCH_PER_HOST = 2  # of these per host: a list often names a single site, which must not be overloaded
@@ -61,7 +61,7 @@ HTTP_ONLY_DAYS = 7  # a host without HTTPS is requested over HTTP for this long 
 
 # The browser
 IDLE_MS = Number(20_000, 0, 300_000)
-RENDERED_BYTES = Number(5 << 20, 1024, MOST_BYTES)
+RENDERED_BYTES = Number(5 << 20, 1024, MAX_BYTES)
 BLOCKED_RESOURCES = ("image", "font", "media")
 WINDOW_WIDTH = Number(1280, 100, 4096)  # above 4096, Chromium's screenshots repeat parts or it runs out of memory
 WINDOW_HEIGHT = Number(8000, 100, 16_384)  # tall, so that content below the fold is loaded without scrolling
@@ -69,7 +69,7 @@ SCROLLS = Number(0, 0, 100)
 SHORT_PAGE_CHARS = Number(400, 0, 1_000_000)  # a page with less text may need the browser
 
 # The tool
-OUTPUT_BYTES = Number(65_536, 1024, MOST_BYTES)  # some 16,000 tokens of English
+OUTPUT_BYTES = Number(65_536, 1024, MAX_BYTES)  # some 16,000 tokens of English
 SCREENSHOT_HEIGHT = Number(8000, WINDOW_HEIGHT.low, WINDOW_HEIGHT.high)  # over MCP
 
 # Checks of links
@@ -90,11 +90,12 @@ BATCH_HOST_SECONDS = Number(0, 0, YEAR_SECONDS)  # 0: no limit
 BATCH_TOTAL_SECONDS = Number(0, 0, YEAR_SECONDS)  # 0: no limit
 
 # The service; for one caller
-SERVE_PORT = Number(8766, 1, 65_535)
+SERVE_PORT = Number(8766, 0, 65_535)  # 0: a free one
+SERVE_WORKERS = Number(1, 1, 64)
 SERVE_PER_MINUTE = Number(600, 0, 1_000_000)  # 0: no limit
 SERVE_CONCURRENT = Number(16, 1, 1_000)
 SERVE_WAITING = Number(64, 0, 10_000)
 SERVE_STREAMS = Number(64, 0, 10_000)
 SERVE_JOBS = Number(8, 0, 1_000)
-SERVE_BODY_BYTES = Number(10 << 20, 1024, MOST_BYTES)
+SERVE_BODY_BYTES = Number(10 << 20, 1024, MAX_BYTES)
 SERVE_LIST_BYTES = Number(1 << 30, 1024, 1 << 40)

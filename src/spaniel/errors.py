@@ -69,85 +69,85 @@ TABLE: dict[Code, ErrorInfo] = {
         "{field}: {reason}", "Correct this value and try again.", "Correct this argument and call again."),
     Code.INVALID_URL: ErrorInfo(
         "URL parsing failed", False, 2, 400, ("url", "reason"),
-        "Not a URL that can be fetched ({reason}): {url}", "Check the address for typing errors.",
-        "Check the address for typing errors."),
+        "Invalid URL ({reason}): {url}", "Check the URL for typing errors.",
+        "Check the URL for typing errors."),
     Code.INVALID_SCHEME: ErrorInfo(
         "Non-http(s) scheme", False, 2, 400, ("scheme",),
-        "URLs with the scheme '{scheme}' are not fetched", "Use an address that begins with http:// or https://.",
-        "Use an address that begins with http:// or https://."),
+        "Unsupported URL scheme '{scheme}'", "Use a URL that begins with http:// or https://.",
+        "Use a URL that begins with http:// or https://."),
     Code.INVALID_HOST: ErrorInfo(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
-        "The host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1]).",
-        "Write the name of a public site."),
+        "The host '{host}' is refused: {reason}", "Use a host name or a plain IP address (192.0.2.1, [2001:db8::1]).",
+        "Use the host name of a public site."),
     Code.PORT_BLOCKED: ErrorInfo(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
         "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports.",
-        "Use an address with an allowed port, or another source."),
+        "Use a URL with an allowed port, or another source."),
     Code.SSRF_BLOCKED: ErrorInfo(
         "SSRF protection triggered", False, 3, 403, ("blocked_ip", "cidr", "toggle"),
-        "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched.",
+        "Connection to {blocked_ip} is blocked: it is in {cidr}", "Only public addresses are fetched.",
         "Only public addresses are fetched. Use another source."),
     Code.DNS_FAILED: ErrorInfo(
         "DNS resolution failed", True, 4, 502, ("host", "error"),
-        "The name '{host}' could not be looked up: {error}", "Check the spelling of the name, then your DNS.",
-        "Check the spelling of the name."),
+        "Cannot resolve the host name '{host}': {error}", "Check the spelling of the name, then your DNS.",
+        "Check the spelling of the host name."),
     Code.ROBOTS_DISALLOWED: ErrorInfo(
         "robots.txt disallows path", False, 3, 403, ("path", "origin", "rule"),
         "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line says so.",
         "The site asks programs not to fetch this page. Use another source."),
     Code.ROBOTS_UNAVAILABLE: ErrorInfo(
         "Could not fetch robots.txt", True, 4, 502, ("origin", "error"),
-        "robots.txt of {origin} cannot be read: {error}",
+        "Cannot fetch robots.txt of {origin}: {error}",
         "Try again later. To fetch pages without a robots.txt, set tools.webfetch.robots.fail_open = true.",
         "Try again later, or use another source."),
     Code.REDIRECT_LIMIT: ErrorInfo(
         "Max redirects exceeded", False, 5, 502, ("count", "max"),
         "The page redirects more than {max} times",
-        "Fetch the final address itself, or raise tools.webfetch.max_redirects.",
-        "Fetch the final address itself if you know it, or use another source."),
+        "Fetch the final URL directly, or raise tools.webfetch.max_redirects.",
+        "Fetch the final URL directly if you know it, or use another source."),
     Code.TIMEOUT: ErrorInfo(
         "Request timeout", True, 4, 504, ("timeout_ms", "phase"),
-        "No complete answer within {timeout_ms} ms (during {phase})",
+        "Timed out after {timeout_ms} ms (during {phase})",
         "Try again, or allow more time: --timeout, or tools.webfetch.timeout_seconds.",
         "Try again, or use another source."),
     Code.NETWORK: ErrorInfo(
         "Network/connection error", True, 4, 502, ("error",),
-        "The connection failed: {error}", "Try again later.", "Try again later, or use another source."),
+        "Connection failed: {error}", "Try again later.", "Try again later, or use another source."),
     Code.RESPONSE_TOO_LARGE: ErrorInfo(
         "Response exceeds size limit", False, 6, 502, ("size", "max_bytes"),
-        "The response has more than {max_bytes} bytes",
+        "The response is larger than {max_bytes} bytes",
         "To fetch pages of this size, raise tools.webfetch.max_download_bytes.",
         "Look for a smaller page with the same content."),
     Code.UNSUPPORTED_CONTENT_TYPE: ErrorInfo(
         "Content-Type not supported", False, 6, 502, ("content_type",),
-        "Content of type '{content_type}' cannot be read",
-        "HTML and plain text are read; other kinds need a profile that lists them in 'content'.",
+        "Unsupported content type '{content_type}'",
+        "This profile reads HTML and plain text; for others, use a profile that lists them in 'content'.",
         "Look for a page with the same content."),
     Code.HTTP_4XX: ErrorInfo(
         "HTTP 4xx client error", False, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "Check the address. The page may be gone or private.",
-        "Check the address. The page may be gone or private: then use another source."),
+        "The server returned {status} {status_text}", "Check the URL. The page may be private, or may no longer exist.",
+        "Check the URL. If the page is private or no longer exists, use another source."),
     Code.HTTP_5XX: ErrorInfo(
         "HTTP 5xx server error", True, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "Try again later.", "Try again later."),
+        "The server returned {status} {status_text}", "Try again later.", "Try again later."),
     Code.BROWSER_UNAVAILABLE: ErrorInfo(
         "Chromium not found/runnable", False, 7, 503, ("chromium_path", "error"),
-        "Chromium cannot be run: {error}", "Run 'spaniel doctor' to see what it needs.",
+        "Cannot run Chromium: {error}", "Run 'spaniel doctor' to see what it needs.",
         "This host has no browser. Call again without the arguments that need one."),
     Code.BROWSER_CRASHED: ErrorInfo(
         "Browser process crashed", True, 7, 502, ("error",),
         "The browser crashed: {error}", "Try again.", "Try again."),
     Code.EXTRACTION_FAILED: ErrorInfo(
         "HTML extraction failed", False, 6, 502, ("error",),
-        "The page could not be read: {error}", "Please report the page: this should not happen.",
+        "Cannot extract the text of the page: {error}", "Please report this bug, with the URL of the page.",
         "Use another source."),
     Code.CACHE_READ_FAILED: ErrorInfo(
         "Cache read error", True, 7, 500, ("path", "error"),
-        "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or 'spaniel cache clear'.",
+        "Cannot read the cache at {path}: {error}", "Run 'spaniel cache verify --repair', or 'spaniel cache clear'.",
         "Call again with no_cache."),
     Code.INTERNAL: ErrorInfo(
         "Unexpected internal error", True, 70, 500, ("error",),
-        "Unexpected error: {error}", "Please report it, with the command that led to it.",
+        "Unexpected error: {error}", "Please report this bug, with the command that caused it.",
         "Try again once. If it fails again, use another source."),
 }  # fmt: skip
 
@@ -192,7 +192,7 @@ def json_safe(text: str) -> str:
 _FOR_PEOPLE = re.compile(
     r"\btools\.(?:mode|webfetch)\b|\bspaniel\.[a-z_]+\.[a-z_]+|SPANIEL_[A-Z]|(?<![\w/-])--[a-z]|'spaniel |\.toml\b"
 )
-HINT_DETAILS = frozenset({"kind"})  # details that only select a hint and are not in the SRD's JSON
+HINT_DETAILS = frozenset({"kind", "prog"})  # details that only select a hint and are not in the SRD's JSON
 
 
 class SpanielError(Exception):
@@ -268,13 +268,13 @@ class SpanielError(Exception):
         if field == APPROVAL:
             return f"The call was not approved ({self.details.get('reason', '')})"
         if field in SWITCHES:
-            return "Fetching is switched off in this host"
+            return "Fetching is disabled in this host"
         return self.row.meaning if _FOR_PEOPLE.search(self.message) else self.message
 
     def _price(self) -> str:
         """The price that the site asks crawlers to pay (402 with a `crawler-price` header)."""
         price = self.details.get("crawler_price")
-        return f"; it asks programs to pay for this page (crawler-price: {price})" if price else ""
+        return f"; the site requires payment for this page (crawler-price: {price})" if price else ""
 
     def as_dict(self) -> dict[str, object]:
         """The error as in JSON output: code, message, retryable, and details if there are any."""
@@ -334,32 +334,32 @@ def _hint_for_port(error: SpanielError) -> str | None:
 
 def _hint_for_network(error: SpanielError) -> str | None:
     return {
-        "certificate": "If you know and trust who signed the certificate, name the file with their certificate (PEM)\n"
-        'in your settings file:\n\n[spaniel.net]\nca_file = "/path/to/certificate.pem"',
-        "tls": "Check whether the address should begin with http:// instead of https://.",
-        "connect": "Check the host and the port. The server may be down: then try again later.",
+        "certificate": "If you trust the issuer of the certificate, add the issuer's certificate (a PEM file)\n"
+        'to your settings file:\n\n[spaniel.net]\nca_file = "/path/to/certificate.pem"',
+        "tls": "Check whether the URL should begin with http:// instead of https://.",
+        "connect": "Check the host and the port. If the server is down, try again later.",
     }.get(str(error.details.get("cause")))
 
 
 def _hint_for_status(error: SpanielError) -> str | None:
     if error.retryable and "retry_after" in error.details:
-        return f"The server asks you to wait (Retry-After: {error.details['retry_after']}). Then try again."
+        return f"Wait as long as the server asks (Retry-After: {error.details['retry_after']}), then try again."
     if "crawler_price" in error.details:
-        return "The site requires programs to pay for this page. Spaniel makes no payments: ask the site for access."
+        return "Spaniel makes no payments. Ask the site for access."
     return PAGE_TYPE_HINTS.get(str(error.details.get("page_type")))
 
 
 def _model_hint_for_status(error: SpanielError) -> str | None:
     if "crawler_price" in error.details:
-        return "The site requires programs to pay for this page. Use another source."
+        return "This page requires payment. Use another source."
     return _hint_for_status(error)
 
 
 PAGE_TYPE_HINTS = {  # by the type of the page that was returned instead
     "paywall": "The page requires payment. Paywalls are not bypassed.",
     "login": "The page requires a login. Logins are not bypassed.",
-    "geo_block": "The page is not available in your region. Regional blocks are not bypassed.",
-    "challenge": "The site asks visitors to prove that they are human. Such checks are not bypassed.",
+    "geo_block": "The page is not available in this region. Regional blocks are not bypassed.",
+    "challenge": "The site requires a bot check (CAPTCHA). Such checks are not bypassed.",
 }
 
 
@@ -383,7 +383,7 @@ def _model_hint_for_type(error: SpanielError) -> str | None:
 def _hint_for_reading(error: SpanielError) -> str | None:
     """For documents that no program can read; other failures are bugs of Spaniel and have the default hint."""
     return {
-        "document": "Open it with another program, or ask its author for another copy.",
+        "document": "Open it with another program, or get another copy.",
         "process": "The document may be damaged or malicious. Other documents can still be read.",
     }.get(str(error.details.get("cause")))
 
@@ -395,14 +395,14 @@ def _hint_for_host(error: SpanielError) -> str | None:
 
 
 def _model_hint_for_host(error: SpanielError) -> str | None:
-    return "This host may not be fetched from. Use another source." if error.details.get("list") else None
+    return "This host is not allowed. Use another source." if error.details.get("list") else None
 
 
 def _hint_for_browser(error: SpanielError) -> str | None:
     """By the reason why the browser cannot be run."""
     return {
         "missing": "Install chromium, or set tools.webfetch.browser.chromium_path.",
-        "path": "Correct tools.webfetch.browser.chromium_path, or leave it out.",
+        "path": "Correct tools.webfetch.browser.chromium_path, or remove it.",
         "old": "Install a newer chromium, or name one with tools.webfetch.browser.chromium_path.",
         "off": "Set tools.webfetch.browser.enabled = true.",
         "system": "Fetch the page without the browser.",
@@ -410,12 +410,14 @@ def _hint_for_browser(error: SpanielError) -> str | None:
 
 
 def _hint_for_value(error: SpanielError) -> str | None:
-    """For values that are not wrong but denied, switched off or out of reach."""
+    """For values that are not wrong but denied, disabled or unavailable."""
     field, reason = str(error.details.get("field", "")), str(error.details.get("reason", ""))
     if field == APPROVAL:
         return "Approve the call, or set tools.webfetch.allow_auto_execution = true."
     if field in SWITCHES:
         return "Change it in your settings file; 'spaniel config show' names it."
+    if prog := error.details.get("prog"):
+        return f"Run '{prog} --help' to see its options."
     return next((hint for pattern, hint in REASON_HINTS if re.search(pattern, reason)), None)
 
 
@@ -424,7 +426,7 @@ def _model_hint_for_value(error: SpanielError) -> str | None:
     if field == APPROVAL:
         return "The user did not allow this call. Do not repeat it: continue without this page, or ask the user."
     if field in SWITCHES:
-        return "Fetching is switched off in this host. Continue without it."
+        return "Fetching is disabled in this host. Continue without it."
     if error.details.get("cause") == "not_fetched":
         return "Call web_fetch with this url first."
     if field.startswith(("tools.", "spaniel.", "SPANIEL_")) or field.endswith((".toml", "ca_file", "_proxy")):
@@ -436,11 +438,11 @@ APPROVAL = "approval"
 SWITCHES = ("tools.mode", "tools.webfetch.enabled")
 REASON_HINTS = (  # hints for reasons that are not about a wrong value
     (r"cannot be (read|written|opened|used|made|created)|^is closed|standard input is closed|Permission denied",
-     "Check that the file or folder is there, and that you may use it."),
+     "Check that the file or folder exists, and that you have access to it."),
     (r"there already|already exists|is in use|is held|is locked|another .* (is|runs|has|holds)",
      "Choose another name, or wait until the other run has finished."),
-    (r"^(there is )?no (such |record|file|readable file)|^nothing was seen|no such file",
-     "Check the name: it does not exist."),
+    (r"^(there is )?no (such |record|file|readable file|past result)|no such file",
+     "Check the name."),
 )  # fmt: skip
 
 

@@ -92,6 +92,10 @@ class Table:
             raise complaint(f"{self.place}.{key}", "must be a whole number")
         return value
 
+    def some_numbers(self, keys: Iterable[str]) -> dict[str, int]:
+        """Optional whole numbers: those that are present."""
+        return {key: self.number(key) for key in keys if self.has(key)}
+
     def numbers(self, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
         value = self._take(key, default)
         if not isinstance(value, list | tuple) or not all(type(n) is int for n in value):

@@ -11,7 +11,7 @@ import pytest
 
 import spaniel
 from spaniel import Answer, Outcome, Spaniel, SpanielError
-from spaniel.app.fetch_options import FetchKeywords
+from spaniel.app.client import FetchKeywords
 from spaniel.chunking import Chunk
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
@@ -58,7 +58,7 @@ async def test_an_error_names_its_url(tmp_path: Path) -> None:
     async with Site({}) as site, spaniel_for(site, cache=tmp_path) as client:
         with pytest.raises(SpanielError) as caught:
             await client.fetch(site.url("/gone"))
-    assert str(caught.value) == f"http_4xx: The server answered 404 Status ({site.url('/gone')})"
+    assert str(caught.value) == f"http_4xx: The server returned 404 Status ({site.url('/gone')})"
     assert caught.value.url == site.url("/gone")
 
 
@@ -77,7 +77,7 @@ async def test_settings_and_a_profile_can_be_passed_with_a_call(tmp_path: Path) 
             assert client.settings["tools.webfetch.user_agent"] == "otter/1"
 
 
-def test_a_file_is_under_what_is_passed_and_a_mistake_is_told_by_its_name(tmp_path: Path) -> None:
+def test_arguments_override_the_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[tools.webfetch]\nuser_agent = "file/1"\nmax_redirects = 2\n', encoding="utf-8")
     settings = Spaniel.from_config(str(file), user_agent="call/1").settings
@@ -92,7 +92,7 @@ def test_a_file_is_under_what_is_passed_and_a_mistake_is_told_by_its_name(tmp_pa
         assert fields in str(caught.value)
 
 
-def test_help_shows_each_name_as_it_is_written_and_no_requirement_id() -> None:
+def test_help_shows_names_without_requirement_ids() -> None:
     assert (spaniel.fetch.__name__, spaniel.afetch.__name__) == ("fetch", "afetch")
     for thing in [*(getattr(spaniel, name) for name in spaniel.__all__), Chunk, Document, Metadata, Canonical, Attempt]:
         assert inspect.getdoc(thing), thing
@@ -102,7 +102,7 @@ def test_help_shows_each_name_as_it_is_written_and_no_requirement_id() -> None:
 
 
 @pytest.mark.req("FR-WF-13e", "FG-17")
-async def test_there_is_one_title_for_readers_and_the_tool_has_the_pages_own(tmp_path: Path) -> None:
+async def test_title_is_the_headline_and_the_tool_has_the_title_element(tmp_path: Path) -> None:
     async with Site({"/a": PAGE, "/plain": text("hello")}) as site, spaniel_for(site, cache=tmp_path) as client:
         for _ in range(2):  # from the site, then from the cache
             answer = await client.fetch(site.url("/a"))
@@ -113,7 +113,7 @@ async def test_there_is_one_title_for_readers_and_the_tool_has_the_pages_own(tmp
 
 
 @pytest.mark.parametrize("fetch", [Spaniel.fetch, spaniel.afetch, spaniel.fetch])
-def test_every_option_of_a_fetch_is_explained_and_taken_by_each_way_to_a_page(fetch: Callable[..., object]) -> None:
+def test_each_fetch_option_is_documented_and_accepted(fetch: Callable[..., object]) -> None:
     """By its annotation, which type checkers read; the names stand in one place."""
     assert inspect.signature(fetch).parameters["options"].annotation == "Unpack[FetchKeywords]"
     fields = inspect.getdoc(Spaniel.fetch) or ""

@@ -1,4 +1,4 @@
-"""One engine, many profiles: what they share, what each has of its own, and a ladder made of TOML."""
+"""One engine, many profiles: what they share, what each has of its own, and fallbacks made of TOML."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallback import FallbackKind
-from spaniel.pipeline.fallbacks import FALLBACKS
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.request import Request
+from spaniel.pipeline.request import Request, Trace
 from spaniel.pipeline.retrieve import FetchedPage, PageHops, retrieve
 from spaniel.pipeline.services import Services
 from spaniel.pipeline.task import Attempts
-from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, redirect, settings_for, text
 from tests.browser.harness import alive
 from tests.loopback import engine_for
@@ -61,7 +59,7 @@ def views(engine: Engine, tmp_path: Path) -> tuple[Spaniel, Spaniel]:
     return Spaniel(engine=engine), Spaniel(engine=engine, profile=profile(tmp_path, OWN))
 
 
-async def test_two_profiles_share_sockets_places_and_robots_and_each_says_who_it_is(tmp_path: Path) -> None:
+async def test_two_profiles_share_connections_and_robots(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/robots.txt": text("User-agent: otterbot\nDisallow: /otters\n"), "/a": text("a")}
     connections = 0
 
@@ -131,7 +129,7 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
     assert site.requests["/from-frame"] == 2
 
 
-async def climb_mirror(
+async def fetch_mirror(
     state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
 ) -> FetchedPage:
     task = state.task
@@ -139,12 +137,10 @@ async def climb_mirror(
     return await retrieve(url, services.door, deadline, task.way, hops)
 
 
-async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_its_own_kind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_profile_from_toml_runs_its_own_fallbacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirror = FallbackKind(
         lambda state, _: "" if state.best is None else "the page was fetched",
-        climb_mirror,
+        fetch_mirror,
         lambda _, __: True,
         options=lambda table: {"prefix": table.text("prefix")},
     )
@@ -179,19 +175,19 @@ def fields(outcome: Outcome) -> list[tuple[str, str, int | None]]:
     return [(attempt.fallback, attempt.outcome, attempt.status) for attempt in outcome.attempts]
 
 
-async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The total is measured by the clock: waits between rungs are part of it, and tests wait for nothing."""
+async def test_fallbacks_with_own_deadlines_have_a_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The total is measured by the clock: waits between fallbacks are part of it, and tests wait for nothing."""
     clock = FakeClock()
     seen: list[float] = []
 
-    async def climb_slowly(
+    async def fetch_slowly(
         state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
     ) -> FetchedPage:
         seen.append(deadline.seconds)
         await services.clock.sleep(25)
         raise SpanielError(Code.NETWORK, error="not today")
 
-    monkeypatch.setitem(FALLBACKS, "slow", FallbackKind(lambda _, __: "", climb_slowly, lambda _, __: False))
+    monkeypatch.setitem(FALLBACKS, "slow", FallbackKind(lambda _, __: "", fetch_slowly, lambda _, __: False))
     toml = 'name = "slow"\nversion = "1"\nfallbacks = ["slow","slow","slow","slow"]\n[limits]\ntimeout_seconds = 30\n'
     async with Site({}) as site:
         for total, expected in ((60, [30, 30, 10]), (0, [30, 30, 30, 30])):
@@ -222,7 +218,7 @@ async def test_an_outcome_knows_where_a_fetch_has_been(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FG-22")
-async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one(tmp_path: Path) -> None:
+async def test_requested_delays_are_shared_between_profiles(tmp_path: Path) -> None:
     """Crawl-delay comes from robots.txt and Retry-After from an answer, whoever's fetch brought them."""
     pages: dict[str, Page] = {
         "/robots.txt": text("User-agent: *\nCrawl-delay: 7\n"),
@@ -245,7 +241,7 @@ async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one
         assert clock.slept == [30, 7]
 
 
-async def test_an_outcome_as_json_has_the_same_keys_for_a_page_and_for_a_refusal(tmp_path: Path) -> None:
+async def test_outcome_json_has_the_same_keys_for_page_and_refusal(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/a": redirect("/b"),
         "/b": html("<title>Otters</title><p>They swim.</p>"),

@@ -38,9 +38,7 @@ def records(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 @pytest.mark.req("FR-WF-19c")
-async def test_every_end_of_a_fetch_leaves_one_record_with_the_fields_of_the_srd(
-    logged: io.StringIO, tmp_path: Path
-) -> None:
+async def test_each_fetch_writes_one_log_line(logged: io.StringIO, tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/r": redirect("/a"), "/a": text("hello"), "/gone": text("", 410)}
     asked = [  # (what, event, host, redirects, from the cache)
         ("/r", "fetch_complete", "site.example", 1, False),

@@ -100,7 +100,7 @@ def test_files_merge_key_by_key(home: Home) -> None:
     assert [place.path for place in settings.looked_for] == [str(home.user), str(home.project), str(named)]
 
 
-def test_the_files_that_were_looked_for_are_known_whether_found_or_not(home: Home) -> None:
+def test_settings_files_are_listed_if_missing_too(home: Home) -> None:
     put(home.project, timeout_seconds=31)
     assert home.load().looked_for == (
         ("user", str(home.user), False),
@@ -174,9 +174,7 @@ def test_a_relative_configuration_folder_is_nobodys(home: Home, monkeypatch: pyt
 
 
 @pytest.mark.req("D2-31")
-def test_a_relative_path_begins_at_its_file_not_in_the_working_folder(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_path_starts_at_its_settings_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else what lies in a cloned folder would be trusted, or run, for a user whose file says `ca.pem`."""
     home.user.write_text(
         '[tools.webfetch]\ncache_dir = "caches"\n[tools.webfetch.browser]\nchromium_path = "bin/chromium"\n'
@@ -222,16 +220,14 @@ def test_variables_are_read_as_people_write_them(home: Home) -> None:
         SPANIEL_CACHE_DIR="${PLACE}/pages",
         PLACE="/p",
     )
-    assert (settings.tool.enabled, settings.rendering.browser_enabled) == (True, False)
+    assert (settings.tool.enabled, settings.uses_browser) == (True, False)
     assert settings.security.allowed_ports == (80, 8080)
-    assert "b.example" in settings.rendering.js_heavy
+    assert "b.example" in settings.rendering.js_heavy_domains
     assert settings.source(REDIRECTS) == "default"  # an empty variable is none
     assert settings.cache.folder == "/p/pages"
 
 
-def test_a_variable_outside_its_range_is_brought_into_it_and_one_that_is_no_setting_is_told(
-    home: Home, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_variable_is_clamped_and_unknown_one_is_warned_about(home: Home, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "spaniel"):
         settings = home.given(SPANIEL_TIMEOUT_SECONDS="999", SPANIEL_TIMEOUT="9", SPANIEL_LOG="off", OTHER="x")
     assert settings[TIMEOUT] == 300

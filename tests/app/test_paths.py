@@ -1,4 +1,4 @@
-"""Where the cache lies when nobody says."""
+"""The default folder of the cache."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ def parts() -> Iterator[Place]:
     from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
-    from spaniel.health.hops import Ways
-    from spaniel.health.ports import RunOptions
+    from spaniel.health.hops import LinkOptions
+    from spaniel.health.run import RunOptions
     from spaniel.hosts import Politeness
     from spaniel.hosts.limits import HostLimits
     from spaniel.hosts.memory import WEEK
@@ -140,15 +140,14 @@ def parts() -> Iterator[Place]:
     yield "chunk", inspect.signature(chunk).parameters["max_tokens"].default, default("CHUNK_TOKENS")
     yield "ToolCtx", (ToolCtx().max_output_bytes, ToolCtx().available_capacity_bytes), (default("OUTPUT_BYTES"),) * 2
     yield "RunOptions", RunOptions().content_seconds, default("CHECK_CONTENT_SECONDS")
-    yield "RunOptions", RunOptions().host_patience, default("CHECK_HOST_WAIT_SECONDS")
     yield (
-        "Ways",
-        (Ways().seconds, Ways().content_seconds),
+        "LinkOptions",
+        (LinkOptions().seconds, LinkOptions().content_seconds),
         tuple(map(default, ("CHECK_TIMEOUT_SECONDS", "CHECK_CONTENT_SECONDS"))),
     )
     yield "Rule", tuple(HostRule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))
     waits = ("RETRY_AFTER_SECONDS", "CRAWL_DELAY_SECONDS", "HOST_SECONDS", "TOTAL_SECONDS")
-    yield "Limits", HostLimits()[2:], tuple(default(f"BATCH_{name}") for name in waits)
+    yield "Limits", HostLimits()[2:6], tuple(default(f"BATCH_{name}") for name in waits)
     yield "Pace", Pace().jobs, default("BATCH_JOBS")
     taken = inspect.signature(batch).parameters
     yield (
@@ -160,7 +159,7 @@ def parts() -> Iterator[Place]:
 
 
 def profiles() -> Iterator[Place]:
-    from spaniel.pipeline.profile import Limits, load
+    from spaniel.pipeline.profile import FetchLimits, load
 
     web_fetch, wanted = load("web_fetch"), (
         number("TIMEOUT_SECONDS").default,
@@ -169,7 +168,7 @@ def profiles() -> Iterator[Place]:
         number("MAX_WAIT_SECONDS").default,
         number("TEXT_BYTES").default,
     )  # fmt: skip
-    yield "Limits", tuple(Limits()), wanted
+    yield "Limits", tuple(FetchLimits()), wanted
     yield "web_fetch", tuple(web_fetch.limits), wanted
     yield "web_fetch", web_fetch.way.options.max_bytes, number("DOWNLOAD_BYTES").default
     yield "web_fetch", web_fetch.way.options.headers.user_agent, defaults.USER_AGENT
@@ -182,7 +181,7 @@ def bounds() -> Iterator[Place]:
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.request import SCHEMA, Request, checked, read_request
-    from spaniel.tool.schemas import MORE_SCHEMA
+    from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 
     tokens, wait = number("CHUNK_TOKENS"), number("MAX_WAIT_SECONDS")
     schemas: tuple[Any, ...] = (MORE_SCHEMA, SCHEMA)
@@ -241,7 +240,7 @@ def _help(parser: Any) -> str:
 def pages() -> Iterator[Place]:
     """The docs that are made from the code."""
     made = runpy.run_path(str(DOCS / "make.py"))["PAGES"]
-    table, waiting = made["settings.md"](), made["guides/waiting.md"]()
+    table, waiting = made["reference/settings.md"](), made["reference/waiting.md"]()
     for path, name in SETTINGS.items():
         wanted = number(name)
         row = f"| `{path.rpartition('.')[2]}` | `{wanted.default}` | {wanted.range} |"

@@ -19,8 +19,8 @@ class Module(NamedTuple):
     tree: ast.Module
 
     @property
-    def room(self) -> str:
-        """The part of the house that it is in: `url`, `net`, `errors`."""
+    def package(self) -> str:
+        """The package or top-level module that it is in: `url`, `net`, `errors`."""
         return f"{self.name}.".split(".")[1]
 
 

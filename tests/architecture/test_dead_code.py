@@ -1,4 +1,4 @@
-"""What vulture is told to leave alone is still there, and still used by nobody else."""
+"""The names that vulture ignores still exist, and are still unused otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.architecture.source import ROOT
 
 
 def test_no_name_is_excused_that_needs_no_excuse() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["vulture"]
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["vulture"]
     command = [
         sys.executable,
         "-m",
@@ -19,11 +19,11 @@ def test_no_name_is_excused_that_needs_no_excuse() -> None:
         "--config",
         "/dev/null",
         "--min-confidence",
-        str(told["min_confidence"]),
+        str(found["min_confidence"]),
     ]
     done = subprocess.run(
-        [*command, *told["paths"]], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [*command, *found["paths"]], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
     unused = set(re.findall(r"unused \w+ '(\w+)'", done.stdout))
     assert unused, done.stderr
-    assert not set(told["ignore_names"]) - unused
+    assert not set(found["ignore_names"]) - unused

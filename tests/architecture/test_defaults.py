@@ -62,9 +62,9 @@ NAMES = {  # by which names a default goes where it is used, in lower case and w
 }
 ZERO = ("TOTAL_SECONDS", "TEXT_BYTES", "SCROLLS", "BATCH_HOST_SECONDS", "BATCH_TOTAL_SECONDS")  # "none", wherever it is
 HIGHEST = {  # bounds that were written again with a default; by which names
-    "FETCH_JOBS": ("most_jobs",),
-    "CHECK_JOBS": ("most_jobs",),
-    "BATCH_JOBS": ("most_jobs",),
+    "FETCH_JOBS": ("max_jobs", "most_jobs"),
+    "CHECK_JOBS": ("max_jobs", "most_jobs"),
+    "BATCH_JOBS": ("max_jobs", "most_jobs"),
     "BATCH_PER_HOST": ("most_per_host",),
     "BATCH_DELAY_SECONDS": ("longest_delay",),
     "MAX_WAIT_SECONDS": ("longest_wait",),
@@ -177,7 +177,7 @@ def places() -> dict[str, list[str]]:
 
 def test_every_default_is_looked_for() -> None:
     known = {name for name in vars(defaults) if name.isupper()}
-    assert known - {"DAY_SECONDS", "YEAR_SECONDS", "MOST_BYTES"} == {*NAMES, *ZERO}
+    assert known - {"DAY_SECONDS", "YEAR_SECONDS", "MAX_BYTES"} == {*NAMES, *ZERO}
 
 
 def test_each_default_is_written_in_one_place() -> None:
@@ -187,7 +187,7 @@ def test_each_default_is_written_in_one_place() -> None:
 @pytest.mark.parametrize(
     ("source", "names"),
     [
-        ("JOBS, MOST_JOBS = 64, 512", {"BATCH_JOBS", "CHECK_JOBS"}),
+        ("JOBS, MAX_JOBS = 64, 512", {"BATCH_JOBS", "CHECK_JOBS"}),
         ("class A(NamedTuple):\n    chunk_tokens: int = 600", {"CHUNK_TOKENS"}),
         ("def f(max_bytes=5 * 1024 * 1024): pass", {"DOWNLOAD_BYTES"}),
         ("def f(*, content_seconds=600.0): pass", {"CHECK_CONTENT_SECONDS"}),

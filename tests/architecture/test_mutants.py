@@ -1,4 +1,4 @@
-"""The tool behind `make mutants`: what it changes, and that what it is told to look at is there."""
+"""The tool behind `make mutants`: its changes, and that its tables match the source."""
 
 from __future__ import annotations
 
@@ -75,9 +75,11 @@ def test_every_mutant_by_id_applies_and_has_tests() -> None:
         assert BY_ID["files_with_tests"](mutant.id), f"no test carries {mutant.id}"
 
 
-@pytest.mark.parametrize(("source", "told"), [(None, "there is no"), ("a = 2", "0 times"), ("a = 1; a = 1", "2 times")])
-def test_a_stale_mutant_by_id_is_an_error(tmp_path: Path, source: str | None, told: str) -> None:
+@pytest.mark.parametrize(
+    ("source", "message"), [(None, "there is no"), ("a = 2", "0 times"), ("a = 1; a = 1", "2 times")]
+)
+def test_a_stale_mutant_by_id_is_an_error(tmp_path: Path, source: str | None, message: str) -> None:
     if source is not None:
         (tmp_path / "a.py").write_text(source, encoding="utf-8")
-    with pytest.raises(BY_ID["StaleMutantError"], match=told):
+    with pytest.raises(BY_ID["StaleMutantError"], match=message):
         BY_ID["apply"](BY_ID["IdMutant"]("FG-01", "a.py", "a = 1", "a = 3", "it"), tmp_path)

@@ -1,4 +1,4 @@
-"""Whatever number a reader meets in the code, the guides or the tests is explained in docs/requirements.md, once."""
+"""Every requirement id that a reader meets in the code, the guides or the tests is explained in the docs, once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.architecture.source import ROOT
 
-PAGE = ROOT / "docs" / "requirements.md"
+PAGE = ROOT / "docs" / "explanation" / "requirements.md"
 ID = re.compile(r"\b(?:D2-\d\d|(?:FG|CP|UN|DB|LH)-\d\d|(?:FR|NFR|IT|T)-WF-(?:[A-Z]+-)*\d\d[a-z]?)\b")
 ELSEWHERE = ("tests/reading/golden", "src/spaniel/reading/judge/learnt.py", "src/spaniel/reading/judge/trees.py")
 

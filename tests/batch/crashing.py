@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from spaniel.batch.ports import Fetch, Record
+from spaniel.batch.records import Fetch, Record
 from spaniel.hosts import Hosts
 from spaniel.testing.batching import open_fetcher as usual
 

@@ -1,9 +1,9 @@
-"""The same URLs by one process and several, in shards, and by a Ray cluster whose actor is killed midway.
+"""The same URLs by one process and several, in shards, and by a Ray cluster whose actor or driver is killed midway.
 
 `python -m tests.batch.digest_scenario COUNT WAY…`, run by tests/batch/test_ray.py in a network of its own, and with its
 own processes: Ray listens at the machine's address, and whom to kill is looked for among all of them. Prints what came
-of each way, as JSON. Ways are `local-N`, `shards-N`, `ray-N` and `rayparts-N`, with N workers or shards; in the last of
-them, actors write the records.
+of each way, as JSON. Ways are `local-N`, `shards-N`, `ray-N`, `rayparts-N` and `raydriver-N`, with N workers or shards.
+In `rayparts`, actors write the records; in `raydriver`, the driver is killed and the run resumed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,8 +22,10 @@ from spaniel.app.batch_wiring import wiring
 from spaniel.batch.local import BatchRun
 from spaniel.batch.outputs.merge import merge, merge_captures
 from spaniel.batch.planning import WHOLE, InputShard
+from spaniel.batch.progress import Progress
 from spaniel.batch.ray_workers import RayWorkers
 from spaniel.batch.supervisor import Pace, Processes, Workers
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.testing.batching import WHERE
 from tests.batch.digests import captures_digest, digest
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
@@ -30,7 +33,8 @@ from tests.batch.test_parts import found_in
 from tests.net.namespace_scenario import raise_loopback
 
 HOSTS = 40
-PARTS = "rayparts"
+SLOW = HostRules(HostRule(1, 1.0))  # a run that can be interrupted
+PARTS, DRIVER, DRIVE = "rayparts", "raydriver", "drive"
 
 
 def urls_at(served: Served, count: int) -> list[str]:
@@ -63,6 +67,8 @@ def main(count: int, ways: list[str]) -> None:
 def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
     """How many workers were lost."""
     kind, _, number = way.partition("-")
+    if kind == DRIVER:
+        return resumed(int(number), served, folder, urls)
     if kind != "shards":
         return run(kind, int(number), served, folder, urls)
     outs = []
@@ -89,6 +95,30 @@ def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], 
     return progress.workers_lost
 
 
+def resumed(workers: int, served: Served, folder: Path, urls: list[str]) -> int:
+    """A run whose driver is killed, and another one that resumes it."""
+    written(folder, urls)
+    out = folder / "out.jsonl"
+    line = [sys.executable, "-W", "ignore", "-m", "tests.batch.digest_scenario", DRIVE, str(folder)]
+    with subprocess.Popen([*line, str(served.port), str(workers)]) as driver:
+        while not (out.exists() and out.stat().st_size):
+            assert driver.poll() is None
+            time.sleep(0.05)
+        driver.kill()
+    progress = drive(folder, served.port, workers)
+    assert 0 < progress.before < len(urls)  # it has continued, and had to
+    return 1
+
+
+def drive(folder: Path, port: int, workers: int) -> Progress:
+    crew = RayWorkers(WHERE, wiring(settings(port, folder), "web_fetch", captures=True))
+    with BatchRun(str(folder / "out.jsonl")) as batch:
+        batch.resume(order(folder / "urls.txt", warc="a test"))
+        progress, whole = batch.fetch(crew, Pace(workers, 16, SLOW))
+    assert whole
+    return progress
+
+
 def kill_one(served: Served, before: int, count: int) -> None:
     """The process of an actor, once a third of the pages has been asked for."""
     while served.log.read_bytes().count(b"\n") < before + count // 3:
@@ -100,4 +130,7 @@ def kill_one(served: Served, before: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == DRIVE:
+        drive(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        main(int(sys.argv[1]), sys.argv[2:])

@@ -18,11 +18,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from spaniel.batch import captures, worker
+from spaniel.batch import worker
 from spaniel.batch.launching import Launched
 from spaniel.batch.local import BatchRun
-from spaniel.batch.outputs.warc import Capture
-from spaniel.batch.ports import Fetch, Record
+from spaniel.batch.outputs.warc import Capture, note_capture
+from spaniel.batch.records import Fetch, Record
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.batch.worker import Service
 from spaniel.hosts import Hosts
@@ -46,7 +46,7 @@ async def open_fetcher(wiring: Mapping[str, Any], _: Hosts) -> AsyncIterator[Fet
 
     async def fetch(url: str) -> Record:
         await asyncio.sleep(0)
-        captures.note(Capture(url, 200, "OK", [], b"footprints " * 100, AT))
+        note_capture(Capture(url, 200, "OK", [], b"footprints " * 100, AT))
         extraction = Extraction(status=200, extraction_method="html")
         return {"extraction": extraction, "final_url": url, "markdown": "footprints " * 2000}
 

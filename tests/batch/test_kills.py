@@ -6,16 +6,18 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from spaniel.files import locked
 from tests import programs
 from tests.batch import kill_scenario
 from tests.batch.command import command, environment, spaniel, urls_at
@@ -37,6 +39,7 @@ def wait_until_it_writes(is_alive: Callable[[], bool], folder: Path, rng: random
 class Kills(NamedTuple):
     supervisors: int = 0
     workers: int = 0
+    torn: int = 0  # of the supervisors, those after which the ends of files were torn
 
 
 def killed(folder: Path, urls: Path, rng: random.Random, workers: int) -> Kills:
@@ -53,7 +56,10 @@ def killed(folder: Path, urls: Path, rng: random.Random, workers: int) -> Kills:
     run.kill()
     run.join()
     assert run.exitcode in (0, -signal.SIGKILL)
-    return Kills(int(run.exitcode != 0), died)
+    if run.exitcode == 0:
+        return Kills(0, died)
+    with no_writers(folder):
+        return Kills(1, died, int(rng.random() < 0.5 and tear(folder, rng) > 0))
 
 
 def kill_worker(listed: Path, rng: random.Random, workers: int) -> int:
@@ -66,6 +72,51 @@ def kill_worker(listed: Path, rng: random.Random, workers: int) -> int:
         os.kill(rng.choice(alive), signal.SIGKILL)
         return 1
     return 0
+
+
+def tear(folder: Path, rng: random.Random) -> int:
+    """What a power cut may do to the ends of files: lose what was not committed, or leave a torn record behind it.
+
+    How many files have changed."""
+    changed = 0
+    for path, committed in committed_lengths(folder).items():
+        if path.exists() and rng.random() < 0.5:
+            with path.open("r+b") as file:
+                file.truncate(rng.randint(committed, max(committed, path.stat().st_size)))
+                file.seek(0, os.SEEK_END)
+                file.write(b'{"ordinal": 7, "markdown": "footprints foo'[: rng.randrange(1, 40)])
+            changed += 1
+    return changed
+
+
+def committed_lengths(folder: Path) -> dict[Path, int]:
+    """Of the part files and of the output; none of a run that is done, after which nothing is written."""
+    inner, endings = folder / "out.jsonl.batch", {"records": "jsonl", "captures": "warc.gz"}
+    found: dict[Path, int] = {}
+    if rows(inner / "run.sqlite3", "SELECT code FROM records"):
+        return found
+    for store in inner.glob("shard-*.sqlite3"):
+        for kind, number, length in rows(store, "SELECT kind, number, bytes FROM parts"):
+            found[inner / f"{store.stem}-{number:05}.{endings[kind]}"] = length
+    outputs = {"records": folder / "out.jsonl", "captures": folder / "out.jsonl.warc.gz"}
+    for kind, length in rows(inner / "run.sqlite3", "SELECT kind, bytes FROM outputs"):
+        found[outputs[kind]] = length
+    return found
+
+
+def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+        return connection.execute(query).fetchall()
+    return []
+
+
+@contextmanager
+def no_writers(folder: Path) -> Iterator[None]:
+    """Workers end with their supervisor, as soon as they have committed what they have."""
+    with ExitStack() as stack:
+        for store in sorted((folder / "out.jsonl.batch").glob("shard-*.sqlite3")):  # in the order of workers
+            stack.enter_context(locked(str(store.with_suffix(".writer")), wait=30))
+        yield
 
 
 def size(folder: Path) -> int:
@@ -105,17 +156,24 @@ def torture(folder: Path, kills: int, count: int = 1500, seed: int = 7, workers:
     rng, died, sizes = random.Random(seed), Kills(), set()
     urls = [f"http://www.site{n % 50}.example/page{n}" for n in range(count)]
     listed = written(folder, urls)
-    while sum(died) < kills:
-        for old in ("out.jsonl", "out.jsonl.warc.gz", "out.jsonl.batch/run.json", "out.jsonl.batch/journal"):
+
+    def is_enough() -> bool:
+        """Kills of each kind, and ends of files both torn and clean."""
+        is_mixed = 0 < died.torn < died.supervisors and bool(workers) == bool(died.workers)
+        return is_mixed and died.supervisors + died.workers >= kills
+
+    while not is_enough():
+        for old in ("out.jsonl", "out.jsonl.warc.gz", "out.jsonl.batch/run.json"):
             (folder / old).unlink(missing_ok=True)
-        while (found := killed(folder, listed, rng, workers)).supervisors:
-            died = Kills(died.supervisors + 1, died.workers + found.workers)
+        while True:
+            found = killed(folder, listed, rng, workers)
+            died = Kills(*map(sum, zip(died, found, strict=True)))
+            if not found.supervisors:
+                break
             sizes.add(size(folder))
-        died = Kills(died.supervisors, died.workers + found.workers)
         blamed = require_each_once(folder, urls)
         require_each_captured_once(folder, [url for url in urls if url not in blamed])
         print(died, len(blamed), "blamed", flush=True)
-    assert bool(workers) == bool(died.workers)
     return len(sizes)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.app.batch_wiring import wiring
 from spaniel.batch.local import BatchRun
-from spaniel.batch.outputs.stored import raw_lines
+from spaniel.batch.outputs.files import raw_lines
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
 from spaniel.testing.batching import WHERE

@@ -1,4 +1,4 @@
-"""A real Ray cluster, in a network and with processes of its own, brings what processes bring."""
+"""A real Ray cluster, in a network and with processes of its own, writes the records that local workers write."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compared(count: int, ways: list[str], seconds: float) -> dict[str, Any]:
 
 
 def require_the_same(found: dict[str, Any]) -> None:
-    """Records, and captures where they were asked for; and somebody was really killed in each cluster."""
+    """Records, and captures where they were asked for; and an actor or the driver was really killed in each cluster."""
     assert {way: each["lost"] for way, each in found.items()} == {way: int(way.startswith("ray")) for way in found}
     assert len({each["records"] for each in found.values()}) == 1
     assert len({each["captures"] for way, each in found.items() if each["captures"]}) == 1
@@ -55,5 +55,9 @@ def require_the_same(found: dict[str, Any]) -> None:
 
 @pytest.mark.timeout(900)
 def test_actors_bring_what_processes_bring_though_one_of_them_is_killed() -> None:
-    found = compared(240, ["local-1", "ray-2", "rayparts-2"], 880)
-    require_the_same(found)
+    require_the_same(compared(240, ["local-1", "ray-2", "rayparts-2"], 880))
+
+
+@pytest.mark.timeout(900)
+def test_run_whose_driver_was_killed_is_resumed() -> None:
+    require_the_same(compared(240, ["local-1", "raydriver-2"], 880))

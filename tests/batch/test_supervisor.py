@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,13 +20,13 @@ from spaniel.batch.local import BatchRun
 from spaniel.batch.planning import shard_of, shards_for
 from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Pace, Processes, Supervisor
-from spaniel.batch.worker import ForeignHosts, Lender, RunHosts
+from spaniel.batch.worker import ForeignHosts, Lender, RunHosts, close_writer
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
 from spaniel.hosts.limits import HostLimits
 from spaniel.hosts.rules import HostRule, HostRules
-from spaniel.runs.parts import Collector
+from spaniel.runs.parts import Collector, PartWriter
 from spaniel.testing.batching import WHERE
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 from tests.batch.test_politely import gaps
@@ -205,7 +206,7 @@ async def test_shard_is_assigned_when_no_turn_at_its_hosts_is_out(tmp_path: Path
     supervisor = Supervisor(
         str(tmp_path), dict.fromkeys(range(4), 2000), 4, workers, Collector(str(tmp_path), {}), progress, pace, {}
     )
-    hear = supervisor._hear
+    hear = supervisor._receive
     host = next(f"www.site{n}.example" for n in range(99) if shard_of(f"www.site{n}.example", 4) == 0)
     hear(1, "take", 1, host, True)
     hear(1, "take", 2, host, True)
@@ -256,3 +257,25 @@ def test_run_planned_for_one_worker_is_resumed_with_three(tmp_path: Path) -> Non
         assert len(set(assigned)) == len(assigned) > 3
         assert not gaps(served, delay)
     assert sorted(record["ordinal"] for record in records(tmp_path)) == list(range(120))
+
+
+async def test_writer_is_closed_to_the_end_though_the_task_is_cancelled() -> None:
+    """Else a worker that ends with its supervisor would unlock shards that are still written."""
+    closing, may_end = threading.Event(), threading.Event()
+    ended: list[bool] = []
+
+    class SlowWriter:
+        def close(self) -> None:
+            closing.set()
+            ended.append(may_end.wait(30))
+
+    task = asyncio.create_task(close_writer(cast("PartWriter", SlowWriter())))
+    await asyncio.to_thread(closing.wait)
+    task.cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not task.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended == [True]

@@ -394,7 +394,7 @@ async def test_https_is_tried_before_http(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.req("FG-36")
-@pytest.mark.parametrize("where", ["spaniel.batch.worker.ending_of", "spaniel.batch.captures.packed"])
+@pytest.mark.parametrize("where", ["spaniel.batch.worker.ending_of", "spaniel.batch.outputs.warc.packed_captures"])
 async def test_unexpected_exception_costs_one_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, where: str
 ) -> None:

@@ -8,10 +8,8 @@ from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 
-from spaniel.batch import captures
-from spaniel.batch.outputs import warc_parts
-from spaniel.batch.outputs.warc import capture_records
-from spaniel.batch.outputs.warc_parts import files_of, is_there, output, place_of
+from spaniel.batch.outputs import warc
+from spaniel.batch.outputs.warc import capture_records, files_of, is_there, place_of, warc_output
 from spaniel.clock import SystemClock
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard
@@ -118,14 +116,14 @@ def test_beside_a_folder_are_several_files_and_a_kill_costs_none_of_them(tmp_pat
     for number in range(6):
         with part.open("ab") as file:
             file.write(_record(number))
-        collector = Collector(str(tmp_path), {CAPTURES: output(out, "a test", file_bytes=3000)})
+        collector = Collector(str(tmp_path), {CAPTURES: warc_output(out, "a test", file_bytes=3000)})
         collector.open()
         collector.collect({(0, CAPTURES, 0): part.stat().st_size})
         place = collector.length(CAPTURES)
         collector.close()
         with Path(files_of(out)[-1]).open("ab") as file:  # what a run had written that was killed
             file.write(b"torn")
-    collector = Collector(str(tmp_path), {CAPTURES: output(out, "a test", file_bytes=3000)})
+    collector = Collector(str(tmp_path), {CAPTURES: warc_output(out, "a test", file_bytes=3000)})
     collector.open()
     collector.close()
     whole = [url for kind, url, *_ in found_in(*files_of(out)) if kind == "response"]
@@ -134,7 +132,7 @@ def test_beside_a_folder_are_several_files_and_a_kill_costs_none_of_them(tmp_pat
     assert is_there(out, *place)
     os.truncate(files_of(out)[place[0]], 10)
     assert not is_there(out, *place)
-    warc_parts.remove(out)
+    warc.remove_files(out)
     assert not os.path.exists(place_of(out))
 
 
@@ -143,12 +141,12 @@ def _record(number: int) -> bytes:
 
 
 async def test_a_body_that_is_too_large_or_was_not_taken_whole_is_marked(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(captures, "MOST_BODY", 1 << 20)
+    monkeypatch.setattr(warc, "MOST_BODY", 1 << 20)
     with serving(tmp_path) as served:
         security = settings(served.port, tmp_path).security
-        taken = captures.begin()
+        taken = warc.begin_captures()
         async with Http() as http:
-            client, guard = captures.CapturingHttp(http, SystemClock()), Guard(FakeResolver(), security)
+            client, guard = warc.CapturingHttp(http, SystemClock()), Guard(FakeResolver(), security)
             for path, options in (
                 ("/ok", RequestOptions()),
                 ("/big", RequestOptions(max_bytes=8 << 20)),
@@ -159,7 +157,7 @@ async def test_a_body_that_is_too_large_or_was_not_taken_whole_is_marked(tmp_pat
                 url, deadline = parse(served.url("a.example", path)), Deadline(30)
                 await client.get(url, await guard.vet(url, deadline), deadline, options)
         out = tmp_path / "a.warc.gz"
-        out.write_bytes(await captures.packed(taken))
+        out.write_bytes(await warc.packed_captures(taken))
     assert not taken
     answers = [(headers, body) for kind, _, headers, _, body in found_in(out) if kind == "response"]
     assert [headers.get("WARC-Truncated") for headers, _ in answers] == [None, "length", "length", None, None]

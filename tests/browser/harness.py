@@ -78,7 +78,7 @@ async def anyone(_url: Url, _target: Target, /) -> str | None:
 
 
 class Web:
-    """The browser room alone, behind the real guard, for which only the site's address is public."""
+    """The browser package alone, behind the real guard, for which only the site's address is public."""
 
     def __init__(self, guard: Guard, renderer: Renderer, resolver: FakeResolver) -> None:
         self.guard = guard
@@ -112,7 +112,7 @@ async def open_web(
 
 
 class Victim(asyncio.DatagramProtocol):
-    """Listens by TCP and UDP at one port, and counts whoever comes."""
+    """Listens on one port by TCP and UDP, and counts clients."""
 
     def __init__(self) -> None:
         self.tcp = 0

@@ -24,7 +24,7 @@ pytestmark = [
 AT_ONCE = 4
 
 
-async def brought() -> dict[str, str]:
+async def fetched() -> dict[str, str]:
     """What is wrong with each; empty where it came whole."""
     turns = asyncio.Semaphore(AT_ONCE)
     with tempfile.TemporaryDirectory() as cache:
@@ -47,10 +47,10 @@ async def brought() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wrong() -> dict[str, str]:
-    return asyncio.run(brought())
+    return asyncio.run(fetched())
 
 
 @pytest.mark.req("D2-34", "D2-35", "FG-20")
 @pytest.mark.parametrize("name", APPLICATIONS)
-def test_an_application_is_rendered_without_being_asked_for_and_comes_whole(wrong: dict[str, str], name: str) -> None:
+def test_application_is_rendered_automatically_and_completely(wrong: dict[str, str], name: str) -> None:
     assert wrong[name] == ""

@@ -1,7 +1,7 @@
 """Every way a page has tried to reach the inside, with a victim that listens by TCP and UDP.
 
 Each has its control: the same page in a Chromium without walls does reach the victim. And each wall is tried alone: the
-proxy must hold where interception is taken away, and interception, for all that it sees, where the proxy judges nobody.
+proxy must hold without interception, and interception, for all that it sees, without the judgment of the proxy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONTROL_SECONDS = 120.0  # until the victim is met, which on a machine with time
 
 
 class Redirecting(Site):
-    """A site that sends whoever asks for `/to?URL` to URL."""
+    """A site that redirects `/to?URL` to URL."""
 
     def reply(self, path: str) -> Reply | None:
         return (302, {"Location": path.removeprefix("/to?")}, b"") if path.startswith("/to?") else None
@@ -78,11 +78,11 @@ async def without_walls(path: str, cases: dict[str, Case], at_once: int) -> None
 
     async def visit(case: Case) -> None:
         async with turns:
-            target = (await process.wire.call("Target.createTarget", url=case.url))["targetId"]
+            target = (await process.cdp.call("Target.createTarget", url=case.url))["targetId"]
             end = asyncio.get_running_loop().time() + CONTROL_SECONDS
             while not case.victim.hits and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            await process.wire.call("Target.closeTarget", targetId=target)
+            await process.cdp.call("Target.closeTarget", targetId=target)
 
     try:
         await asyncio.gather(*map(visit, cases.values()))
@@ -153,7 +153,7 @@ def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
         self._interception.pass_on(session, params)
 
     patch.setattr(Interception, "judge", Interception.pass_on)
-    patch.setattr(Navigation, "asked", asked)
+    patch.setattr(Navigation, "requested", asked)
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_nor_in_a_chromium_that_is_more_than_a_shell(outcomes_in_full: dict[str,
 
 
 def check(found: Outcome) -> None:
-    assert found.control > 0, "the attack reaches nobody even without walls, and proves nothing"
+    assert found.control > 0, "the attack fails even without protection, and proves nothing"
     assert found.walled == 0
     assert found.proxied == 0
     assert "<h1>Page</h1>" in found.page, "the page is still returned"

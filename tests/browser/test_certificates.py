@@ -86,7 +86,7 @@ async def test_whom_the_file_vouches_for_is_still_looked_at(tmp_path: Path) -> N
         assert "ERR_CERT_DATE_INVALID" in await outcome(server, ca_file)
 
 
-async def test_a_server_that_signed_for_itself_is_trusted_where_the_file_has_its_certificate(tmp_path: Path) -> None:
+async def test_self_signed_server_is_trusted_if_ca_file_has_its_certificate(tmp_path: Path) -> None:
     path = signed_for_itself(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(path)
@@ -118,7 +118,7 @@ async def test_the_setting_is_for_both_ways_to_a_page(tmp_path: Path) -> None:
             "security": security,
             "browser": {"chromium_path": chromium_path()},
         }
-        for own, expected in (({"net": {"ca_file": file_of(tmp_path, ours)}}, "brought"), ({}, "network")):
+        for own, expected in (({"net": {"ca_file": file_of(tmp_path, ours)}}, "fetched"), ({}, "network")):
             settings = from_data({"tools": {"webfetch": webfetch}, "spaniel": own}, "test")
             async with Spaniel(settings, FakeResolver({NAME: SITE}, None)) as spaniel:
                 for browser in (False, True):
@@ -129,7 +129,7 @@ async def test_the_setting_is_for_both_ways_to_a_page(tmp_path: Path) -> None:
                     except SpanielError as error:
                         assert str(error.code) == expected
                     else:
-                        assert ("The otter" in found.markdown, expected) == (True, "brought")
+                        assert ("The otter" in found.markdown, expected) == (True, "fetched")
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def no_nss(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_nss")
-async def test_where_chromium_cannot_be_told_it_is_said_and_pages_come_all_the_same(
+async def test_missing_trust_store_is_a_warning_and_pages_are_rendered(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ca_file = file_of(tmp_path, trustme.CA())

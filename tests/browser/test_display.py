@@ -134,13 +134,13 @@ async def test_the_browser_sends_the_languages_that_http_sends(languages: str, f
         assert {seen.get("accept-language") for seen in site.seen} == {languages}
 
 
-async def test_a_window_is_as_large_as_it_is_said_to_be_however_small_it_is_painted(tmp_path: Path) -> None:
-    told = (
+async def test_page_sees_the_configured_window_size(tmp_path: Path) -> None:
+    result = (
         "[innerWidth, innerHeight, devicePixelRatio, visualViewport.scale, visualViewport.height,"
         "matchMedia('(min-width: 1280px) and (max-resolution: 1dppx)').matches, box.getBoundingClientRect().width]"
     )
     page = html(
-        f"<h1>Size</h1><div id=box style='width: 777px'></div><p id=p><script>p.append({told}.join(' '))</script>"
+        f"<h1>Size</h1><div id=box style='width: 777px'></div><p id=p><script>p.append({result}.join(' '))</script>"
     )
     async with spaniel_at({"/": page}, tmp_path) as (spaniel, site):
         assert "1280 8000 1 1 8000 true 777" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown

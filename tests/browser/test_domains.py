@@ -63,7 +63,7 @@ async def test_the_control_goes_there(tmp_path: Path) -> None:
     ("lists", "loaded"),
     [({"allowed_domains": ["a.example"]}, True), ({"blocked_domains": ["b.example"]}, False)],
 )
-async def test_a_page_may_load_from_elsewhere_but_not_from_what_the_settings_block(
+async def test_subresources_may_be_cross_origin_but_not_from_blocked_domains(
     tmp_path: Path, lists: dict[str, list[str]], loaded: bool
 ) -> None:
     async with Site({}) as site:

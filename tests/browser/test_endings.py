@@ -51,7 +51,9 @@ PAGES: dict[str, Page] = {
     "/file.zip": (200, {"Content-Type": "application/zip"}, b"PK"),
     "/big-picture": html(f"{START}<img alt=big src='data:image/png;base64,{'A' * 6_000_000}'><p>after the picture</p>"),
 }
-QUICK = 15.0  # seconds; a page that rests costs a fraction of one, and what is waited for in vain costs the cap: 60
+QUICK = (
+    15.0  # seconds; a page that rests costs a fraction of one, and what is waited for without result costs the cap: 60
+)
 
 
 async def never() -> tuple[int, dict[str, str], bytes]:
@@ -102,11 +104,13 @@ async def test_a_picture_of_many_bytes_in_the_page_costs_no_text(tmp_path: Path)
 
 
 @pytest.mark.req("FR-WF-10e")
-@pytest.mark.parametrize(("told", "comes"), [(True, True), (False, True), (True, False)])
-async def test_a_document_over_the_cap_is_refused_as_it_is_over_http(told: bool, comes: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("message", "comes"), [(True, True), (False, True), (True, False)])
+async def test_a_document_over_the_cap_is_refused_as_it_is_over_http(
+    message: bool, comes: bool, tmp_path: Path
+) -> None:
     """By what the server says of its length, before anything has come; and by what comes, where it says nothing."""
     body = b"<!doctype html><h1>Long</h1>" + b"<p>too much of it</p>" * 20_000
-    length = f"Content-Length: {len(body)}\r\n" if told else ""
+    length = f"Content-Length: {len(body)}\r\n" if message else ""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{length}Connection: close\r\n\r\n".encode()
     async with (
         Raw(head + (body if comes else body[:999])) as site,

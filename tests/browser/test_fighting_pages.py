@@ -35,7 +35,7 @@ FIGHTING = {
 LATE = "<p id=late></p><script>fetch('/late').then((r) => r.text()).then((t) => { late.textContent = t })</script>"
 
 
-async def brought() -> dict[str, str]:
+async def fetched() -> dict[str, str]:
     """What is wrong with each; empty where nothing is."""
     turns = asyncio.Semaphore(AT_ONCE)
     names = {f"/{number}": name for number, name in enumerate(FIGHTING)}
@@ -59,7 +59,7 @@ async def brought() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wrong() -> dict[str, str]:
-    return asyncio.run(brought())
+    return asyncio.run(fetched())
 
 
 @pytest.mark.req("FR-WF-11e", "D2-35")

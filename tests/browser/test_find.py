@@ -39,15 +39,15 @@ def _user_of(pid: int) -> int:
     return int(status.partition("Uid:")[2].split()[0])
 
 
-# All that it needs is imported before it gives root up: this Python may lie where nobody else can read it.
+# Everything is imported before root is given up: other users may not be able to read this Python.
 CHILD = """
 import asyncio, concurrent.futures.thread, encodings.idna, json, os, resource, shutil, sys, tempfile
-from spaniel.browser.idle import ledger
+from spaniel.browser.idle import pending_script
 from spaniel.browser.page_reader import script
-from spaniel.browser.tab import LEDGER
+from spaniel.browser.tab import PENDING_SCRIPT_NAME
 from tests.browser.harness import SITE, alive, html, open_web
 from spaniel.testing import Site
-script(); ledger(LEDGER)
+script(); pending_script(PENDING_SCRIPT_NAME)
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 async def main():
     async with Site({"/": html("<h1>Unprivileged</h1>")}, SITE) as site, open_web(site.port) as web:

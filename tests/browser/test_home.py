@@ -33,15 +33,15 @@ class Stage(NamedTuple):
     programs: Path
 
     def chromium(self, deeds: str, name: str = "chromium") -> str:
-        """A program that passes for Chromium, tells who runs it and how, and does what it is told."""
+        """A fake Chromium that records its user and arguments, and runs given commands."""
         path = self.programs / name
-        told = f'echo "$(id -u) $*" >>{self.loot}/told'
-        path.write_text(f"#!/bin/sh\n{told}\n[ $1 = --version ] && echo Chromium 120.0.1 && exit\n{deeds}\n")
+        log_call = f'echo "$(id -u) $*" >>{self.loot}/calls'
+        path.write_text(f"#!/bin/sh\n{log_call}\n[ $1 = --version ] && echo Chromium 120.0.1 && exit\n{deeds}\n")
         path.chmod(0o755)
         return str(path)
 
-    def told(self) -> list[str]:
-        path = self.loot / "told"
+    def calls(self) -> list[str]:
+        path = self.loot / "calls"
         return path.read_text().splitlines() if path.exists() else []
 
     def homes(self) -> list[Path]:
@@ -101,7 +101,7 @@ while True:
 
 @pytest.fixture
 def racer(stage: Stage) -> Iterator[None]:
-    """Somebody who is nobody, too, and plants links in every folder of ours that it can write to."""
+    """Another process of the user nobody, which creates links in every folder of ours that it can write to."""
     command = [sys.executable, "-c", RACER, str(stage.tmp), str(stage.loot), PREFIX]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
         assert running.stdout
@@ -119,7 +119,7 @@ async def test_a_racer_never_gets_root_to_make_a_file_for_it(stage: Stage, racer
     fake = stage.chromium("exit 1")
     for _ in range(10):
         await refusal(fake)
-    assert stage.told()
+    assert stage.calls()
     assert not roots_files(stage.loot)
     careless = await asyncio.to_thread(use_what_is_given_away)  # the control
     assert roots_files(stage.loot) == [f"{careless}-said"]
@@ -157,7 +157,7 @@ print(len(given), [event for event in events if not event.startswith("os.rmdir h
 
 @needs_root
 def test_once_its_folder_is_given_away_root_opens_nothing_in_it(stage: Stage) -> None:
-    """Whatever Python opens, lists, renames or removes is told to the hook; emptied, the folder itself may go."""
+    """Whatever Python opens, lists, renames or removes is reported to the hook; emptied, the folder itself may go."""
     fake = stage.chromium("echo > $HOME/left; exit 1")
     done = subprocess.run(
         [sys.executable, "-c", AUDITED, fake, str(stage.tmp)], cwd=ROOT, capture_output=True, text=True, check=False
@@ -200,9 +200,9 @@ async def test_chromium_is_run_by_nobody_and_in_its_sandbox_or_not_at_all(stage:
     assert "never run without its sandbox: allow user namespaces" in said
     with pytest.raises(SpanielError, match="never run without its sandbox"):
         locate(fake)
-    assert {line.split()[0] for line in stage.told()} == {str(NOBODY)}
-    assert len(stage.told()) == 3  # one start, one question for its version, one trial
-    assert not any("--no-sandbox" in line for line in stage.told())
+    assert {line.split()[0] for line in stage.calls()} == {str(NOBODY)}
+    assert len(stage.calls()) == 3  # one start, one question for its version, one trial
+    assert not any("--no-sandbox" in line for line in stage.calls())
 
 
 @needs_root
@@ -214,11 +214,11 @@ async def test_what_nobody_cannot_run_is_not_run_by_root_instead(stage: Stage) -
     assert "Root has the user nobody run it: install it where every user may run it" in said
     with pytest.raises(SpanielError, match="install it where every user may run it"):
         locate(fake)
-    assert not stage.told()
+    assert not stage.calls()
     assert not stage.homes()
     stage.programs.chmod(0o755)
     await refusal(fake)
-    assert stage.told()[0].startswith(f"{NOBODY} ")  # the control
+    assert stage.calls()[0].startswith(f"{NOBODY} ")  # the control
 
 
 UNMAPPED = """
@@ -233,14 +233,14 @@ except SpanielError as error:
 
 
 async def test_a_root_that_nobody_else_exists_for_does_not_run_it_either(stage: Stage) -> None:
-    """Root of a user namespace, as in some containers: it cannot give a folder to nobody."""
+    """Root of a user namespace, as in some containers: it cannot give a folder to the user nobody."""
     fake = stage.chromium("exit 1")
     done = subprocess.run(  # noqa: ASYNC221
         ["unshare", "--user", "--map-root-user", sys.executable, "-c", UNMAPPED, fake],
         cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"TMPDIR": str(stage.tmp)},
     )  # fmt: skip
     assert done.stdout == "browser_unavailable\n", done.stderr
-    assert not stage.told()
+    assert not stage.calls()
     assert not stage.homes()
 
 
@@ -271,7 +271,7 @@ def test_the_sweep_takes_what_we_gave_away_and_leaves_what_others_made(stage: St
     assert [len(list(path.iterdir())) for path in (theirs, shared, tmp_path)] == [1, 1, 1]
 
 
-def test_its_folder_is_nobody_elses_until_it_is_given_away_and_cannot_be_exchanged_then(stage: Stage) -> None:
+def test_home_is_private_until_handed_over_and_cannot_be_replaced(stage: Stage) -> None:
     own = make_home(None)
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in (own.outer, own.path)} == {0o700}
     remove_home(own)
@@ -288,7 +288,7 @@ async def test_temporary_files_that_anybody_may_exchange_are_no_place_for_it(sta
     fake = stage.chromium("exit 1")
     stage.tmp.chmod(0o777)
     assert "set TMPDIR to another folder" in await refusal(fake)
-    assert not stage.told()
+    assert not stage.calls()
 
 
 def test_nothing_is_run_that_lies_where_spaniel_is_started(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ async def test_after_a_process_is_lost_the_next_fetch_works(kind: str, how: sign
         return text("arrived")
 
     pages: dict[str, Page] = {"/": GOOD, "/app": APP, "/slow": slow}
-    # By default a page may take 20 s to come to rest: for that long, one whose process is lost would be waited for.
+    # By default a page may take 20 s to become idle: for that long, one whose process is lost would be waited for.
     async with Site(pages, SITE) as site, open_web(site.port, network_idle_ms=2_000) as web:
         base = f"http://{SITE}:{site.port}"
         assert b"Good" in (await web.render(f"{base}/", SECONDS)).body
@@ -210,7 +210,7 @@ async def test_the_command_leaves_no_folder_when_it_is_terminated(tmp_path: Path
 @pytest.mark.parametrize("turns", [0, 1, 2, 5])
 async def test_cancelled_close_leaves_no_process_and_no_port(turns: int) -> None:
     process = await launch(chromium_path())
-    pid, port = process.pid, process._nowhere
+    pid, port = process.pid, process._closed_port
     closing = asyncio.create_task(process.close())
     for _ in range(turns):
         await asyncio.sleep(0)

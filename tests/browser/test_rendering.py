@@ -12,7 +12,7 @@ from spaniel.browser.idle import IdleWaiter
 from spaniel.browser.page_reader import PageReader, PageSnapshot
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Trace
 from spaniel.testing import Page, Reply, Site, redirect, spaniel_for, text
 from tests.browser.harness import WORDS, fetched, html, open_web, script, spaniel_at, with_chromium
 
@@ -92,7 +92,7 @@ async def test_who_has_enough_text_or_no_sign_or_no_leave_does_not_fall_back(tmp
 
 
 @pytest.mark.req("IT-WF-BR-05", "FR-WF-11e", "FR-WF-11f", "D2-25")
-async def test_a_page_that_never_rests_comes_as_it_is_with_a_note_and_is_not_kept(tmp_path: Path) -> None:
+async def test_page_that_is_never_idle_gets_a_note_and_is_not_cached(tmp_path: Path) -> None:
     async def never() -> Reply:
         await asyncio.sleep(3600)
         return text("late")
@@ -123,7 +123,7 @@ async def test_a_page_that_rests_in_time_has_no_note_and_is_kept(tmp_path: Path)
 
 
 @pytest.mark.req("FR-WF-11e")
-async def test_half_a_second_of_silence_is_waited_for_and_websockets_do_not_count(tmp_path: Path) -> None:
+async def test_half_a_second_without_requests_is_awaited_except_websockets(tmp_path: Path) -> None:
     """Timers within the half second run, and what they ask for starts another; later ones do not."""
     late = """
     const add = (id) => document.body.insertAdjacentHTML('beforeend', `<p>timer ${id} of the page has run</p>`);
@@ -153,7 +153,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
 
     async def slow() -> Reply:
         await asyncio.sleep(0.4)
-        return text("brought by the worker")
+        return text("sent by the worker")
 
     pages: dict[str, Page] = {
         "/": html(page),
@@ -161,7 +161,7 @@ async def test_what_a_worker_loads_is_waited_for(tmp_path: Path) -> None:
         "/slow": slow,
     }
     async with spaniel_at(pages, tmp_path) as (spaniel, site):
-        assert "brought by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        assert "sent by the worker" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
 
 
 @pytest.mark.req("IT-WF-BR-06", "FR-WF-11g", "FR-WF-11h")
@@ -363,15 +363,13 @@ async def test_every_move_is_counted_asked_of_robots_and_the_last_url_told(tmp_p
 
 
 @pytest.mark.req("D2-35")
-async def test_a_page_that_moves_on_while_it_is_read_is_waited_for_and_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_page_that_navigates_while_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, calls = PageReader.copy, list[str]()
 
     async def read_late(self: PageReader, most_bytes: int) -> PageSnapshot:
         """The first time only after another document has come."""
         calls.append(first := self._navigation.loader)
-        while len(calls) == 1 and self._navigation.loader == first:  # noqa: ASYNC110  a page tells nobody that it went
+        while len(calls) == 1 and self._navigation.loader == first:  # noqa: ASYNC110  there is no event for it
             await asyncio.sleep(0.01)
         return await read(self, most_bytes)
 
@@ -416,7 +414,7 @@ async def test_what_is_not_of_the_web_is_never_shown(tmp_path: Path) -> None:
             assert "# Stays" in answer.markdown, path
 
 
-async def test_dialogs_popups_downloads_and_prompts_are_denied_and_the_page_is_read(tmp_path: Path) -> None:
+async def test_dialogs_popups_downloads_and_prompts_are_denied(tmp_path: Path) -> None:
     bothers = """
     alert('a'); const said = [confirm('c'), prompt('p')];
     onbeforeunload = () => 'stay';

@@ -15,7 +15,7 @@ import pytest
 
 from spaniel.browser import renderer
 from spaniel.browser.home import PREFIX, sweep
-from spaniel.browser.launch import MOST_MEMORY
+from spaniel.browser.launch import MAX_MEMORY
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
@@ -47,7 +47,7 @@ TROUBLE = {
     ),
     "buffers without end": (
         "<h1>Bad</h1><script>const a = []; while (1) a.push(new Uint8Array(1e8).fill(1))</script>",
-        ("timeout", "browser_crashed", "fine"),  # a script that is told that there is no more may end by itself
+        ("timeout", "browser_crashed", "fine"),  # a script may end by itself at its limit
     ),
     "frames in frames": ("<h1>Bad</h1><iframe src='/?'></iframe><iframe src='/?2'></iframe>", ("fine", "partial")),
     "worker forks": (
@@ -148,7 +148,7 @@ async def test_a_killed_browser_is_browser_crashed_and_another_takes_its_place()
             await under_way
         assert (str(caught.value.code), caught.value.retryable) == ("browser_crashed", True)
         assert b"Good" in (await web.render(f"{base}/good")).body
-        kill_all()  # while nobody uses it: nobody need know
+        kill_all()  # while it is idle: no page is affected
         assert b"Good" in (await web.render(f"{base}/good")).body
     assert await all_gone()
 
@@ -285,7 +285,7 @@ async def test_no_process_of_it_may_hold_more_than_its_share_of_memory() -> None
         limits = [Path(f"/proc/{pid}/limits").read_text(encoding="ascii") for pid in alive()]  # noqa: ASYNC240
     assert limits
     shares = [text.partition("Max data size")[2].split()[0] for text in limits]
-    assert set(shares) == {str(MOST_MEMORY)}
+    assert set(shares) == {str(MAX_MEMORY)}
 
 
 @pytest.mark.req("FR-WF-11")

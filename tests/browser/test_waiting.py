@@ -21,7 +21,7 @@ AT_ONCE = 4
 FORMS = {name: ("bare", "text")[number % 2] for number, name in enumerate(WAITING)}
 
 
-async def brought(forms: dict[str, str]) -> dict[str, str]:
+async def fetched(forms: dict[str, str]) -> dict[str, str]:
     """What is wrong with each page; empty where it came whole."""
     turns = asyncio.Semaphore(AT_ONCE)
     async with Gallery(SITE) as site, open_web(site.port) as web:
@@ -40,7 +40,7 @@ async def brought(forms: dict[str, str]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wrong() -> dict[str, str]:
-    return asyncio.run(brought(FORMS))
+    return asyncio.run(fetched(FORMS))
 
 
 @pytest.mark.req("D2-35", "FR-WF-11e")

@@ -28,7 +28,7 @@ def notes_while_full(cache: PageCache, ballast: Path) -> list[str | None]:
             except OSError:
                 pass
     notes = [cache.put(numbered(number), "new") for number in (0, 1, COUNT)]
-    os.truncate(ballast, ballast.stat().st_size - 65_536)  # room for the index to begin, not for the file to end
+    os.truncate(ballast, ballast.stat().st_size - 65_536)  # package for the index to begin, not for the file to end
     return notes + [cache.put(numbered(number), "new" * 50_000) for number in (0, 1, COUNT)]
 
 
@@ -77,7 +77,7 @@ def read_only(folder: Path) -> dict[str, object]:
     mount("-o", "remount,ro", str(folder))
     with quick(folder / "cache") as cache:
         found: dict[str, object] = {"note": cache.put(numbered(0), "new"), "intact": intact(cache)}
-        for _ in range(300):  # uses cannot be told to the index: not a reader's trouble
+        for _ in range(300):  # uses cannot be written to the index, which readers must not notice
             assert cache.get(numbered(1))
     done = subprocess.run(
         [sys.executable, "-m", "spaniel", "cache", "stats", "--dir", str(folder / "cache")],

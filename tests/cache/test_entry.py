@@ -92,7 +92,7 @@ def test_any_flipped_bit_of_an_entry_is_detected() -> None:
                 decode(raw[:place] + bytes([raw[place] ^ 1 << bit]) + raw[place + 1 :])
 
 
-def test_the_control_without_the_checksum_takes_a_flipped_byte_for_the_page() -> None:
+def test_without_the_checksum_a_flipped_byte_is_not_detected() -> None:
     raw = entry_bytes({"price": 1}).replace(b'"price":1', b'"price":9')
     assert json.loads(raw)["content"] == {"price": 9}
     with pytest.raises(ValueError, match="checksum"):

@@ -104,7 +104,7 @@ def test_the_rules_of_a_user_come_first_and_the_classes_are_added(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "told"),
+    ("text", "place", "message"),
     [
         ("[clases]\na = 1\n", "clases", "did you mean 'classes'?"),
         ("[classes]\na = 1.5\n", "classes.a", "whole number"),
@@ -127,12 +127,12 @@ def test_the_rules_of_a_user_come_first_and_the_classes_are_added(tmp_path: Path
         ("classes = [\n", "", "not TOML"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_with_its_place(tmp_path: Path, text: str, place: str, told: str) -> None:
+def test_what_is_wrong_with_a_file_is_told_with_its_place(tmp_path: Path, text: str, place: str, message: str) -> None:
     with pytest.raises(SpanielError) as caught:
         user(tmp_path, text)
     assert caught.value.code is Code.BAD_ARGS
     assert place in str(caught.value.details["field"])
-    assert told in str(caught.value.details["reason"])
+    assert message in str(caught.value.details["reason"])
 
 
 @pytest.mark.req("FG-38")

@@ -1,4 +1,4 @@
-"""An index that is held, half written, made anew by others or told nonsense."""
+"""An index that is locked, half written, rebuilt by other processes or given invalid values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_index_that_another_process_has_just_made_is_not_made_again(kept: Pat
         assert upkeep.stats().entries == 6
 
 
-def test_a_writers_name_that_the_cache_does_not_give_is_forgotten_and_leads_nowhere(kept: Path, tmp_path: Path) -> None:
+def test_invalid_temporary_name_in_the_index_is_ignored(kept: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.txt"
     outside.touch()
     run_sql(kept, "INSERT INTO writing VALUES (?, 0, 0)", f"../../{outside.name}")
@@ -88,11 +88,9 @@ def test_a_file_that_is_being_written_is_no_problem(kept: Path) -> None:
     assert not problems(kept)
 
 
-def test_uses_that_cannot_be_told_are_forgotten_before_they_fill_the_memory(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pending_uses_are_limited_while_the_index_is_locked(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaniel.cache.store.TOUCHES", 1)
-    monkeypatch.setattr("spaniel.cache.store.MOST_TOUCHES", 3)
+    monkeypatch.setattr("spaniel.cache.store.MAX_TOUCHES", 3)
     with quick(kept) as cache:
         cache._tell_at = 1
         monkeypatch.setattr(Database, "transaction", unavailable)

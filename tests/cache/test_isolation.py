@@ -1,4 +1,4 @@
-"""No test writes into the cache of whoever runs it: the guard in tests/conftest.py, put to the test."""
+"""No test writes to the cache of the user: tests of the guard in tests/conftest.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_careful(tmp_path):
 
 
 @pytest.mark.req("T-WF-INFRA-03")
-def test_a_test_that_uses_the_users_cache_fails_and_the_cache_stays_as_it_was(tmp_path: Path) -> None:
+def test_using_the_users_cache_fails_the_test_and_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(CARELESS, encoding="utf-8")
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -47,7 +47,7 @@ def test_a_test_that_uses_the_users_cache_fails_and_the_cache_stays_as_it_was(tm
 
 @pytest.mark.req("T-WF-INFRA-03")
 def test_users_folders_are_left_alone_where_no_variable_names_them(tmp_path: Path) -> None:
-    """By a program that a test starts, too: it has the home of whoever runs the tests."""
+    """Nor does a program that a test starts, which has the home of the user."""
     started = (
         "import subprocess, sys\n\ndef test_started():\n    subprocess.run([sys.executable, '-c', CODE], check=True)\n"
     )

@@ -99,7 +99,7 @@ def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...],
 
 @pytest.mark.req("FR-WF-16", "D2-24")
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "reason"),
     [
         (("https://a.example/\nhttp", "http"), "canonical_url: holds a line break"),
         (("https://a.example/", "HTTP"), "rendering_method: is none of http, browser"),
@@ -109,10 +109,10 @@ def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...],
         (("https://a.example/", "http", "a", "1", "b\nc"), "overrides: holds a line break"),
     ],
 )
-def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...], told: str) -> None:
+def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...], reason: str) -> None:
     with pytest.raises(SpanielError) as caught:
         key_for(*question)
-    assert (caught.value.code, caught.value.message) == (Code.BAD_ARGS, told)
+    assert (caught.value.code, caught.value.message) == (Code.BAD_ARGS, reason)
 
 
 @pytest.mark.req("T-WF-DET-01")

@@ -38,12 +38,12 @@ def mixed(folder: Path, processes: int, operations: int) -> dict[str, int]:
 
 
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")
-def test_every_read_among_32_processes_is_a_whole_value_that_somebody_wrote(folder: Path) -> None:
-    told = mixed(folder, processes=32, operations=30)
-    assert told["torn"] == 0
-    assert told["failed"] == 0
-    assert told["hits"] > 0
-    assert told["puts"] > 0
+def test_32_processes_read_only_complete_values(folder: Path) -> None:
+    result = mixed(folder, processes=32, operations=30)
+    assert result["torn"] == 0
+    assert result["failed"] == 0
+    assert result["hits"] > 0
+    assert result["puts"] > 0
     assert not temporaries(folder)
     assert not problems(folder)
 
@@ -54,10 +54,10 @@ def test_the_control_that_writes_in_place_is_seen_torn(tmp_path: Path) -> None:
 
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")
 def test_a_killed_writer_leaves_the_old_value_or_the_new_one(folder: Path) -> None:
-    told = run("kill", folder, 40, 1)
-    assert told.pop("puts") > 0
-    assert told.pop("in flight") > 0, "nobody was killed in the middle of a write"
-    assert told == {"kills": 40, "lost": 0, "torn": 0, "left": 0, "problems": 0}
+    result = run("kill", folder, 40, 1)
+    assert result.pop("puts") > 0
+    assert result.pop("in flight") > 0, "no process was killed during a write"
+    assert result == {"kills": 40, "lost": 0, "torn": 0, "left": 0, "problems": 0}
 
 
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")

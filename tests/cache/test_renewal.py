@@ -131,11 +131,11 @@ def test_a_head_that_was_being_overwritten_is_read_once_more(
 
 @pytest.mark.req("FG-40", "FR-WF-16g")
 def test_a_renewal_that_is_killed_leaves_the_old_entry_or_the_new_one(folder: Path) -> None:
-    told = finish(start("renew", folder, 25, 7))
-    assert told["kills"] == 25
-    assert told["renewals"] > 25  # the control: there was something to kill
-    assert told["reads"] > 25
-    assert {told[name] for name in ("lost", "torn", "left", "problems")} == {0}
+    result = finish(start("renew", folder, 25, 7))
+    assert result["kills"] == 25
+    assert result["renewals"] > 25  # the control: there was something to kill
+    assert result["reads"] > 25
+    assert {result[name] for name in ("lost", "torn", "left", "problems")} == {0}
 
 
 def test_times_are_whole_seconds_and_no_life_is_longer_than_the_longest(folder: Path, clock: FakeClock) -> None:

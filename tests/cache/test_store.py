@@ -83,7 +83,7 @@ def test_upkeep_knows_an_entry_with_overrides_by_its_name(folder: Path) -> None:
 
 
 @pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
-def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: FakeClock) -> None:
+def test_entry_is_fresh_for_exactly_its_ttl(folder: Path, clock: FakeClock) -> None:
     start = clock.time()
     with quick(folder, clock) as cache, quick(folder, clock, ttl_days=30) as longer:
         cache.put(PAGE, 7)
@@ -124,7 +124,7 @@ def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Fa
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: FakeClock) -> None:
+def test_entries_from_the_future_are_replaced_by_the_next_put(folder: Path, clock: FakeClock) -> None:
     now = clock.time()
     with quick(folder, clock, max_entries=2) as cache:
         clock.set(now + 50 * 365 * 86_400)
@@ -175,7 +175,7 @@ def test_files_may_be_removed_by_hand_at_any_time(folder: Path) -> None:
 
 
 @pytest.mark.req("FR-WF-16g", "NFR-WF-REL-01")
-def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
+def test_write_uses_a_temporary_file_in_the_same_folder_and_a_rename(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[str, str, str]] = []

@@ -101,8 +101,8 @@ def test_what_does_not_belong_is_named_and_left_alone(kept: Path, tmp_path: Path
     fifo = inside / f"{inside.name}{'f' * 62}.json"
     os.mkfifo(fifo)
     with CacheMaintenance(str(kept)) as upkeep:
-        told = [(problem.kind, problem.path) for problem in upkeep.verify(repair=True)]
-        assert sorted(told) == sorted([("stranger", str(shard)), ("stranger", str(fifo))])
+        result = [(problem.kind, problem.path) for problem in upkeep.verify(repair=True)]
+        assert sorted(result) == sorted([("stranger", str(shard)), ("stranger", str(fifo))])
         assert upkeep.checked == 6
     assert shard.is_symlink()
 

@@ -33,19 +33,19 @@ def whole(key: int, found: object) -> bool:
 def mix(folder: str, writer: str, operations: str) -> dict[str, int]:
     """Reads and writes at random; every read must be a whole value that some writer wrote."""
     dice = random.Random(int(writer))
-    told = {"hits": 0, "misses": 0, "puts": 0, "failed": 0, "torn": 0}
+    result = {"hits": 0, "misses": 0, "puts": 0, "failed": 0, "torn": 0}
     keys = [numbered(number) for number in range(KEYS)]
     with PageCache(CacheSettings(folder, max_entries=MOST)) as cache:
         for number in range(int(operations)):
             key = dice.randrange(KEYS)
             if dice.random() < 0.2:
                 failed = cache.put(keys[key], value(key, int(writer), number)) is not None
-                told["failed" if failed else "puts"] += 1
+                result["failed" if failed else "puts"] += 1
             elif (entry := cache.get(keys[key])) is None:
-                told["misses"] += 1
+                result["misses"] += 1
             else:
-                told["hits" if whole(key, content(entry)) else "torn"] += 1
-    return told
+                result["hits" if whole(key, content(entry)) else "torn"] += 1
+    return result
 
 
 def mix_many(folder: str, processes: str, operations: str) -> dict[str, int]:
@@ -62,9 +62,9 @@ def mix_many(folder: str, processes: str, operations: str) -> dict[str, int]:
     ended = [os.wait()[1] for _ in range(int(processes))]
     os.close(writing)
     with os.fdopen(reading) as lines:
-        told = [json.loads(line) for line in lines]
-    assert (set(ended), len(told)) == ({0}, int(processes))
-    return {name: sum(one[name] for one in told) for name in told[0]}
+        result = [json.loads(line) for line in lines]
+    assert (set(ended), len(result)) == ({0}, int(processes))
+    return {name: sum(one[name] for one in result) for name in result[0]}
 
 
 def careless(folder: str) -> dict[str, int]:
@@ -102,16 +102,16 @@ def use(folder: str, *numbers: str) -> dict[str, int]:
 
 
 def kill(folder: str, times: str, seed: str) -> dict[str, int]:
-    """Children that write are killed at random moments; after each, what they were told is kept must be there."""
+    """Writers are killed at random moments; afterwards every entry whose `put` succeeded must be there."""
     dice = random.Random(int(seed))
     kept: dict[int, int] = {}  # key -> the last number whose put returned
-    told = {"kills": 0, "puts": 0, "in flight": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
+    result = {"kills": 0, "puts": 0, "in flight": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
     begun = 0
     for _ in range(int(times)):
         done = _write_until_killed(folder, begun, dice.uniform(0.001, 0.06))
-        told["kills"] += 1
-        told["in flight"] += len(temporaries(Path(folder)))
-        told["puts"] += len(done)
+        result["kills"] += 1
+        result["in flight"] += len(temporaries(Path(folder)))
+        result["puts"] += len(done)
         for number in done:
             kept[number % KEYS] = number
         flight = begun + len(done)
@@ -121,16 +121,16 @@ def kill(folder: str, times: str, seed: str) -> dict[str, int]:
             for key, number in kept.items():
                 found = content(cache.get(numbered(key)))
                 if found is None:
-                    told["lost"] += 1
+                    result["lost"] += 1
                 elif not whole(key, found):
-                    told["torn"] += 1
+                    result["torn"] += 1
                 elif found["number"] not in (number, flight):  # type: ignore[index]
-                    told["lost"] += 1
+                    result["lost"] += 1
                 else:
                     kept[key] = found["number"]  # type: ignore[index]
-        told["left"] += len(temporaries(Path(folder)))
-    told["problems"] = len(problems(Path(folder)))
-    return told
+        result["left"] += len(temporaries(Path(folder)))
+    result["problems"] = len(problems(Path(folder)))
+    return result
 
 
 def _write_until_killed(folder: str, first: int, seconds: float) -> list[int]:
@@ -158,9 +158,9 @@ def _write_until_killed(folder: str, first: int, seconds: float) -> list[int]:
 
 
 def renew(folder: str, times: str, seed: str) -> dict[str, int]:
-    """Children that renew an entry are killed at random moments; whoever reads meanwhile or after finds it whole."""
+    """Processes that renew an entry are killed at random moments; readers must always get a valid entry."""
     dice = random.Random(int(seed))
-    told = {"kills": 0, "renewals": 0, "reads": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
+    result = {"kills": 0, "renewals": 0, "reads": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
     known = {f'"{number:06}"': number for number in range(100_000)}
     with PageCache(CacheSettings(folder, durable=False)) as cache:
         cache.put(numbered(1), value(1, 0, 300), _at(0), timedelta(hours=1), Validators('"000000"'))
@@ -169,21 +169,21 @@ def renew(folder: str, times: str, seed: str) -> dict[str, int]:
             child = _renew_until_killed(folder, first)
             end = time.monotonic() + dice.uniform(0.001, 0.06)
             while time.monotonic() < end:
-                told["reads"] += 1
-                told["lost"] += cache.peek(numbered(1)) is None
+                result["reads"] += 1
+                result["lost"] += cache.peek(numbered(1)) is None
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            told["kills"] += 1
+            result["kills"] += 1
             entry = cache.peek(numbered(1))
             if entry is None:
-                told["lost"] += 1
+                result["lost"] += 1
                 continue
             number = known[entry.etag or ""]
-            told["torn"] += not (entry.fetched_at == _at(number) and whole(1, content(entry)))
-            told["renewals"] += number - first
+            result["torn"] += not (entry.fetched_at == _at(number) and whole(1, content(entry)))
+            result["renewals"] += number - first
             first = number
-    told["left"], told["problems"] = len(temporaries(Path(folder))), len(problems(Path(folder)))
-    return told
+    result["left"], result["problems"] = len(temporaries(Path(folder))), len(problems(Path(folder)))
+    return result
 
 
 def _renew_until_killed(folder: str, first: int) -> int:

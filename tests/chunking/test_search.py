@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import Chunk, chunk
-from spaniel.chunking.search import MOST_CHARACTERS, MOST_TERMS, Match, fold, search, words_of
+from spaniel.chunking.search import MAX_CHARACTERS, MAX_TERMS, Match, fold, search, words_of
 from tests.stopwatch import growth
 
 
@@ -163,8 +163,8 @@ def test_folding_is_additive(texts: list[str]) -> None:
 def test_long_query_is_cut() -> None:
     assert found(PAGE, "otter " * 20_000)[0] == 1
     assert found(PAGE, "x" * 100_000) == []
-    assert found(PAGE, "zzz " * MOST_CHARACTERS + "otter") == []
-    many = " ".join(f"word{n}" for n in range(MOST_TERMS))
+    assert found(PAGE, "zzz " * MAX_CHARACTERS + "otter") == []
+    many = " ".join(f"word{n}" for n in range(MAX_TERMS))
     assert found(chunks_of("otter"), f"{many} otter") == []
     assert found(chunks_of("otter"), f"otter {many}") == [1]
 

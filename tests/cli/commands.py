@@ -12,6 +12,7 @@ import pytest
 
 from spaniel.cli.completion import whole_parser
 from spaniel.cli.main import COMMANDS
+from spaniel.cli.options import Parser
 
 ENDS = {"|", "||", "&", "&&", ";", "(", ")"}
 REDIRECTED = re.compile(r"(?<=\s)[0-2]?>>?(?:&[0-2]|\s*[^\s;|&]+)|(?<=\s)<\s*[^\s;|&]+")
@@ -70,7 +71,7 @@ def parse(arguments: list[str], *, complete: bool = True) -> None:
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         raise WrongCommandError(f"there is no command {arguments[0]}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(argparse.ArgumentParser, "error", refuse)
+        patch.setattr(Parser, "error", refuse)
         patch.setattr(argparse.ArgumentParser, "print_help", lambda *_: None)
         with contextlib.suppress(SystemExit):
             whole_parser().parse_args(arguments)

@@ -97,7 +97,7 @@ class World:
     def is_held(self) -> bool:
         """Whether the command waits for a page, or for a file."""
         for path in () if self.requests else sorted((self.folder / "pages").glob("hold*")):
-            with suppress(OSError):  # nobody reads it
+            with suppress(OSError):  # the reader is gone
                 if path not in self._pipes:
                     self._pipes[path] = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
         return any("/hold" in path for path in self.requests) or bool(self._pipes)

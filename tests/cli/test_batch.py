@@ -35,7 +35,7 @@ def test_a_run_ends_with_a_summary_and_the_exit_code_of_its_outcome(tmp_path: Pa
         written(tmp_path, urls_at(served, 8))
         done = spaniel(served, tmp_path)
         assert (done.returncode, done.stdout) == (0, "")
-        assert "done: 8 of 8 URLs have their record" in done.stderr
+        assert "done: 8 of 8 URLs have a record" in done.stderr
         assert done.stderr.count("SSRF protection disabled") == 1  # not once for each worker
         summary = json.loads((tmp_path / "out.jsonl.batch" / "summary.json").read_text())
         assert (summary["urls"], summary["pages"], summary["failed"]) == (8, 8, {})
@@ -50,19 +50,19 @@ def test_a_run_ends_with_a_summary_and_the_exit_code_of_its_outcome(tmp_path: Pa
         assert (summary["pages"], summary["failed"], summary["recorded_by_this_run"]) == (2, {"http_4xx": 1}, 0)
 
 
-def test_a_source_that_was_not_read_whole_is_no_success(tmp_path: Path) -> None:
-    """Exit code 0 means that all pages of the input were fetched; nobody knows which ones were in the lost part."""
+def test_partially_read_source_is_a_failure(tmp_path: Path) -> None:
+    """Exit code 0 means that all pages of the input were fetched; pages in the lost part are unknown."""
     with serving(tmp_path) as served:
         written(tmp_path, [*urls_at(served, 2), served.url("127.0.0.1", "/" + "x" * 70_000)])
         for more in ((), ("--resume",)):
             done = spaniel(served, tmp_path, *more)
             assert done.returncode == 1
-            assert "not read of the sources                 1" in done.stderr
+            assert "not read from the sources               1" in done.stderr
         assert ordinals(tmp_path) == [0, 1]
         assert json.loads((tmp_path / "out.jsonl.batch" / "summary.json").read_text())["unread"] == 1
 
 
-def test_a_source_without_a_url_is_named(tmp_path: Path) -> None:
+def test_source_without_urls_is_reported(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, ["# nothing yet"])
         refused = spaniel(served, tmp_path)
@@ -70,7 +70,7 @@ def test_a_source_without_a_url_is_named(tmp_path: Path) -> None:
         assert f"{tmp_path / 'urls.txt'}: there is no URL in it" in refused.stderr
 
 
-def test_output_that_is_there_is_left_alone_unless_it_may_be_overwritten(tmp_path: Path) -> None:
+def test_existing_output_is_kept_without_overwrite(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 2))
         (tmp_path / "out.jsonl").write_text("mine\n")
@@ -92,7 +92,7 @@ def stopped_midway(served: Served, folder: Path, count: int = 300) -> None:
         assert run.wait(60) == 128 + signal.SIGHUP
 
 
-def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: Path) -> None:
+def test_ctrl_c_finishes_pages_in_flight_and_the_run_resumes(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.1) as served:
         written(tmp_path, urls_at(served, 400))
         with programs.Popen(
@@ -100,10 +100,10 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
         ) as run:
             wait_for(served, 40)
             run.send_signal(signal.SIGINT)
-            _, told = run.communicate(timeout=60)
+            _, output = run.communicate(timeout=60)
         assert run.returncode == 130
-        assert "in flight" in told
-        assert "--resume" in told
+        assert "in flight" in output
+        assert "--resume" in output
         asked = {request.path for request in served.requests()} - {"/robots.txt"}
         assert len(records(tmp_path)) == len(asked) < 400  # whatever was begun has its record
         done = spaniel(served, tmp_path, "--resume", "-q")
@@ -113,7 +113,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
         assert len(pages) == len(set(pages))  # nothing was fetched twice
 
 
-def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_run_stopped_while_planning_leaves_no_files(tmp_path: Path) -> None:
     endless = tmp_path / "endless.txt"
     os.mkfifo(endless)
     writer = os.open(endless, os.O_RDWR)  # so that it has no end
@@ -124,14 +124,14 @@ def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Pa
             time.sleep(0.01)
         time.sleep(0.5)  # it has the lock by now, and reads what never ends
         run.send_signal(signal.SIGTERM)
-        _, told = run.communicate(timeout=60)
+        _, output = run.communicate(timeout=60)
     os.close(writer)
-    assert (run.returncode, told) == (128 + signal.SIGTERM, "")
+    assert (run.returncode, output) == (128 + signal.SIGTERM, "")
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
 @pytest.mark.parametrize("change", ["input", "limit", "sources"])
-def test_a_run_that_is_asked_for_something_else_does_not_go_on(tmp_path: Path, change: str) -> None:
+def test_run_with_other_options_is_not_resumed(tmp_path: Path, change: str) -> None:
     with serving(tmp_path, pause=0.05) as served:
         stopped_midway(served, tmp_path)
         before = (tmp_path / "out.jsonl").read_bytes()
@@ -168,7 +168,7 @@ FULL = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0
 FULL += "from spaniel.cli.main import run; run(sys.argv)"
 
 
-def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> None:
+def test_full_disk_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     """A limit for the size of files does to the writer what a full disk does: some bytes are taken, then none."""
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 300))
@@ -184,7 +184,7 @@ def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> 
         assert ordinals(tmp_path) == list(range(300))
 
 
-def test_run_begun_by_the_version_before_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_run_of_an_older_version_is_refused_with_a_hint(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 2))
         (tmp_path / "out.jsonl").write_text("of that run\n")
@@ -205,7 +205,7 @@ def test_run_begun_by_the_version_before_is_refused_with_what_to_do(tmp_path: Pa
         assert not (folder / "journal").exists()
 
 
-def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
+def test_truncated_output_is_detected(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.05) as served:
         stopped_midway(served, tmp_path)
         os.truncate(tmp_path / "out.jsonl", 10)
@@ -215,7 +215,7 @@ def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("planted", ["link", "file"])
-def test_what_others_have_put_in_the_place_of_its_folder_is_not_touched(tmp_path: Path, planted: str) -> None:
+def test_foreign_run_folder_is_not_touched(tmp_path: Path, planted: str) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "journal").write_text("precious")
@@ -231,7 +231,7 @@ def test_what_others_have_put_in_the_place_of_its_folder_is_not_touched(tmp_path
         assert sorted(file.name for file in mine.iterdir()) == ["journal"]
 
 
-def test_a_file_of_yours_in_the_folder_of_a_run_stays(tmp_path: Path) -> None:
+def test_own_file_in_the_run_folder_is_kept(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 2))
         (tmp_path / "out.jsonl.batch").mkdir()
@@ -242,7 +242,7 @@ def test_a_file_of_yours_in_the_folder_of_a_run_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["out.jsonl/", "missing/deep/out.jsonl"])
-def test_an_output_that_cannot_be_is_told_and_one_in_a_new_folder_is_made(tmp_path: Path, where: str) -> None:
+def test_impossible_output_is_reported_and_folders_are_created(tmp_path: Path, where: str) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, urls_at(served, 2))
         if where == "out.jsonl/":
@@ -265,19 +265,19 @@ def test_a_dry_run_fetches_and_writes_nothing(tmp_path: Path) -> None:
         rows = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:7])
         assert {name.strip(): int(value) for name, value in rows.items()} == {
             "URLs in the input": 7,
-            "of them in this shard": 7,
-            "not fetchable as written": 1,
-            "other spellings of the same page": 1,
+            "in this shard": 7,
+            "invalid or refused": 1,
+            "duplicates (same canonical URL)": 1,
             "pages to fetch": 5,
             "hosts": 4,
-            "pages of the largest host": 2,
+            "pages on the largest host": 2,
         }
         assert not served.requests()
         assert not (tmp_path / "out.jsonl").exists()
         assert not (tmp_path / "out.jsonl.batch").exists()
 
 
-def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) -> None:
+def test_standard_input_is_not_needed_to_resume(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         line = command(served, tmp_path, "-q")
         line[line.index(str(tmp_path / "urls.txt"))] = "-"
@@ -289,7 +289,7 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         assert ordinals(tmp_path) == [0, 1, 2]
 
 
-def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
+def test_missing_ray_has_an_install_hint(tmp_path: Path) -> None:
     """Tests need Ray themselves: here Python is made to look past it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import importlib.util as u\nfind = u.find_spec\n"
@@ -297,13 +297,13 @@ def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
     )
     written(tmp_path, ["http://a.example/"])
     line = command(Served(1, tmp_path / "log"), tmp_path, "--engine", "ray")
-    told = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(line, env=told, capture_output=True, text=True, timeout=60, check=False)
+    variables = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(line, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, "pip install 'ray>=2.50'" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (("--jobs", "0"), "--jobs"),
         (("--workers", "0"), "--workers"),
@@ -316,18 +316,18 @@ def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
         (("-o", "pages.xyz"), "pages.xyz"),
     ],
 )
-def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str, ...], told: str) -> None:
+def test_wrong_options_are_refused(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
     written(tmp_path, ["http://a.example/"])
     done = spaniel(Served(1, tmp_path / "log"), tmp_path, *more)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.mark.req("FG-46")
 @pytest.mark.parametrize("option", ["--host-time", "--total-time"])
-def test_time_limit_ends_the_run_with_records_that_say_so(tmp_path: Path, option: str) -> None:
+def test_time_limit_ends_the_run_with_records_for_the_rest(tmp_path: Path, option: str) -> None:
     """The pause before each page is longer than the time that all of them have."""
     with serving(tmp_path) as served:
         urls = [served.url(f"127.0.0.{host}", f"/ok{n}") for host in (1, 2) for n in range(4)]
@@ -348,14 +348,14 @@ def test_time_limit_ends_the_run_with_records_that_say_so(tmp_path: Path, option
 
 @pytest.mark.parametrize("option", ["--host-time", "--total-time"])
 @pytest.mark.parametrize("value", ["soon", "-1s", ""])
-def test_time_limit_that_is_not_a_time_is_refused(tmp_path: Path, option: str, value: str) -> None:
+def test_invalid_time_limit_is_refused(tmp_path: Path, option: str, value: str) -> None:
     done = spaniel(Served(1, tmp_path / "log"), tmp_path, f"{option}={value}")
     assert done.returncode == 2
     assert option in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_source_is_reported(tmp_path: Path) -> None:
     done = spaniel(Served(1, tmp_path / "log"), tmp_path)
     assert done.returncode == 2
     assert "urls.txt: there is no such file" in done.stderr
@@ -377,4 +377,4 @@ def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
         os.close(leader)
     assert b"of 100 done" in shown
     assert b"in flight" in shown
-    assert b"have their record" in shown
+    assert b"have a record" in shown

@@ -59,7 +59,7 @@ def test_json_lines_become_pages_in_a_folder(served: Served, tmp_path: Path) -> 
     assert files[0].read_text().startswith("---\n")
 
 
-def test_shards_are_put_together_in_the_order_of_the_input(served: Served, tmp_path: Path) -> None:
+def test_merge_restores_the_order_of_the_input(served: Served, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))
     for shard in ("1/2", "2/2"):
         out = f"out{shard[0]}.jsonl.zst"
@@ -70,7 +70,7 @@ def test_shards_are_put_together_in_the_order_of_the_input(served: Served, tmp_p
     assert [record["ordinal"] for record in found] == list(range(6))
     assert [record["requested_url"] for record in found] == urls(served)
     again = spaniel_batch(served, tmp_path, "merge", "out1.jsonl.zst", "-o", "all.jsonl")
-    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
 
 
 def test_a_plan_is_fetched_shard_by_shard(served: Served, tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_a_plan_is_fetched_shard_by_shard(served: Served, tmp_path: Path) -> Non
         (["urls.txt", "-o", "p.jsonl", "--shards", "2"], "--shards: is for 'spaniel batch plan'"),
     ],
 )
-def test_a_wrong_use_of_plan_is_refused(served: Served, tmp_path: Path, words: list[str], reason: str) -> None:
+def test_wrong_use_of_plan_is_refused(served: Served, tmp_path: Path, words: list[str], reason: str) -> None:
     (tmp_path / "urls.txt").write_text("https://a.example/\n")
     done = spaniel_batch(served, tmp_path, *words)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
 
 
-def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp_path: Path) -> None:
-    """Ordinals alone do not tell it: the last ones of the input may be missing, and those of two inputs may fit."""
+def test_missing_or_foreign_shard_is_reported(served: Served, tmp_path: Path) -> None:
+    """Ordinals alone do not show it: the last ones of the input may be missing, and those of two inputs may fit."""
     (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))
     (tmp_path / "other.txt").write_text("".join(f"{url}\n" for url in [*urls(served), served.url("127.0.0.1", "/x")]))
     for name, shard, source in (("one", "1/2", "urls.txt"), ("two", "2/2", "urls.txt"), ("alien", "2/2", "other.txt")):
@@ -115,7 +115,7 @@ def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp
         merged = spaniel_batch(served, tmp_path, "merge", f"{name}.jsonl", "-q", "-o", f"{name}-alone.jsonl")
         left = 6 - len((tmp_path / f"{name}.jsonl").read_text().splitlines())
         assert merged.returncode == 1
-        assert f"{left} places of the input have none; no output is of --shard {absent}" in merged.stderr
+        assert f"{left} URLs of the input have none; missing: the output of --shard {absent}" in merged.stderr
     mixed = spaniel_batch(served, tmp_path, "merge", "one.jsonl", "alien.jsonl", "-o", "all.jsonl")
     assert mixed.returncode == 2
     assert "alien.jsonl: comes from 7 URLs, not from 6 as one.jsonl does" in mixed.stderr
@@ -126,7 +126,7 @@ def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["merge", "a.jsonl", "-o", "all.jsonl", "--resume"], "--resume: is for a run"),
         (["merge", "a.jsonl", "-o", "all.jsonl", "--limit", "3"], "--limit: is for a run"),
@@ -134,22 +134,22 @@ def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp
         (["urls.txt", "-o", "all.jsonl", "--address", "auto"], "--address: needs --engine ray"),
     ],
 )
-def test_an_option_without_effect_is_refused(served: Served, tmp_path: Path, words: list[str], told: str) -> None:
+def test_an_option_without_effect_is_refused(served: Served, tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "urls.txt").write_text(f"{urls(served)[0]}\n")
     (tmp_path / "a.jsonl").write_text('{"ordinal":0}\n')
     refused = spaniel_batch(served, tmp_path, *words)
-    assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
+    assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
     assert not (tmp_path / "all.jsonl").exists()
 
 
-def test_a_column_of_what_has_no_columns_is_named(served: Served, tmp_path: Path) -> None:
+def test_column_option_for_a_list_without_columns_is_reported(served: Served, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text(f"{urls(served)[0]}\n")
-    told = spaniel_batch(served, tmp_path, "list.txt", "--column", "page", "-o", "out.jsonl")
-    assert told.returncode == 0, told.stderr
-    assert "list.txt: is read as text, where --column means nothing; --kind csv reads it as a table" in told.stderr
+    output = spaniel_batch(served, tmp_path, "list.txt", "--column", "page", "-o", "out.jsonl")
+    assert output.returncode == 0, output.stderr
+    assert "list.txt: is read as text, where --column means nothing; --kind csv reads it as a table" in output.stderr
 
 
-def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tmp_path: Path) -> None:
+def test_resumed_run_requires_the_same_column(served: Served, tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(f"one,two\n{urls(served)[0]},{urls(served)[1]}\n")
     assert spaniel_batch(served, tmp_path, "list.csv", "--column", "one", "-o", "out.jsonl").returncode == 0
     other = spaniel_batch(served, tmp_path, "list.csv", "--column", "two", "-o", "out.jsonl", "--resume")
@@ -157,7 +157,7 @@ def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tm
     assert "it was begun with --column one, not two. Give what it was begun with" in other.stderr
 
 
-def test_an_empty_folder_that_is_there_is_written_to(served: Served, tmp_path: Path) -> None:
+def test_existing_empty_folder_is_used_for_output(served: Served, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text(f"{urls(served)[0]}\n")
     (tmp_path / "pages").mkdir()
     assert spaniel_batch(served, tmp_path, "urls.txt", "-o", "pages/").returncode == 0

@@ -58,7 +58,7 @@ def test_ls_lists_the_last_used_first(folder: Path) -> None:
     assert file_of(folder, key_for("https://b.example/")).name == f"{listed[1]['key']}.json"
 
 
-def test_ls_stops_when_its_reader_does(folder: Path) -> None:
+def test_ls_stops_when_its_pipe_is_closed(folder: Path) -> None:
     import subprocess
     import sys
 
@@ -82,28 +82,28 @@ def test_show_finds_every_rendering_under_any_spelling(folder: Path) -> None:
     assert all(Path(item["path"]).is_file() for item in shown)
 
 
-def test_show_finds_what_another_profile_keyed_by_its_own_policy(folder: Path) -> None:
+def test_show_finds_pages_keyed_by_another_policy(folder: Path) -> None:
     done = spaniel("cache", "show", "https://b.example/a?utm_source=x", "--dir", str(folder))
     assert done.returncode == 0, done.stderr
     assert "profile: ingest@1" in done.stdout
     assert '"markdown": "ingested"' in done.stdout
 
 
-def test_what_a_page_wrote_does_not_act_on_the_terminal(folder: Path) -> None:
+def test_page_content_cannot_control_the_terminal(folder: Path) -> None:
     done = spaniel("cache", "show", "https://b.example/", "--dir", str(folder))
     assert "evil" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
 
 
-def test_show_of_what_is_not_there_says_so(folder: Path) -> None:
+def test_show_reports_a_page_that_is_not_cached(folder: Path) -> None:
     done = spaniel("cache", "show", "https://c.example/", "--dir", str(folder))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "spaniel: https://c.example/ is not in the cache\n"
 
 
 @pytest.mark.req("D2-22")
-def test_a_damaged_entry_is_cache_read_failed_here(folder: Path) -> None:
+def test_damaged_entry_is_cache_read_failed(folder: Path) -> None:
     path = file_of(folder, key_for("https://b.example/"))
     path.write_bytes(path.read_bytes().replace(b"evil", b"good"))
     done = spaniel("cache", "show", "https://b.example/", "--dir", str(folder))
@@ -125,7 +125,7 @@ def test_a_damaged_entry_is_cache_read_failed_here(folder: Path) -> None:
         ([], 0),
     ],
 )
-def test_clear_removes_what_is_named_and_says_how_much(folder: Path, options: list[str], left: int) -> None:
+def test_clear_removes_selected_pages_and_reports_the_number(folder: Path, options: list[str], left: int) -> None:
     done = spaniel("cache", "clear", *options, "--dir", str(folder))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"removed {5 - left} entries")
@@ -136,14 +136,14 @@ def test_clear_removes_what_is_named_and_says_how_much(folder: Path, options: li
 
 
 @pytest.mark.parametrize("text", ["7", "d", "7y", "-1d", "", "1e9d", "٣d x"])
-def test_a_duration_that_is_none_is_refused_with_examples(folder: Path, text: str) -> None:
+def test_invalid_duration_is_refused_with_examples(folder: Path, text: str) -> None:
     done = spaniel("cache", "clear", f"--older-than={text}", "--dir", str(folder))
     assert done.returncode == 2
     assert "12h, 7d" in done.stderr
     assert len(list(folder.rglob("*.json"))) == 5
 
 
-def test_verify_is_quiet_about_a_sound_cache_and_names_what_is_not(folder: Path) -> None:
+def test_verify_lists_problems_only(folder: Path) -> None:
     done = spaniel("cache", "verify", "--dir", str(folder))
     assert (done.returncode, done.stdout) == (0, "5 entries read, 0 problems\n")
     path = file_of(folder, key_for("https://b.example/"))
@@ -161,7 +161,7 @@ def test_verify_is_quiet_about_a_sound_cache_and_names_what_is_not(folder: Path)
 
 @pytest.mark.parametrize("command", ["stats", "ls", "clear", "verify"])
 @pytest.mark.parametrize("what", ["missing", "file", "open", "link"])
-def test_a_folder_that_will_not_do_is_refused_with_a_reason(tmp_path: Path, command: str, what: str) -> None:
+def test_unusable_folder_is_refused_with_a_reason(tmp_path: Path, command: str, what: str) -> None:
     path = tmp_path / what
     match what:
         case "file":
@@ -173,13 +173,13 @@ def test_a_folder_that_will_not_do_is_refused_with_a_reason(tmp_path: Path, comm
             path.symlink_to(tmp_path)
     done = spaniel("cache", command, "--dir", str(path))
     assert (done.returncode, done.stdout) == (7, "")
-    assert done.stderr.startswith(f"spaniel: cache_read_failed: The cache could not be read at {path}: ")
+    assert done.stderr.startswith(f"spaniel: cache_read_failed: Cannot read the cache at {path}: ")
     assert "Traceback" not in done.stderr
     assert path.is_dir() == (what in ("open", "link"))
 
 
 @pytest.mark.req("D2-21")
-def test_without_dir_it_is_the_users_own_cache_used_or_not(tmp_path: Path) -> None:
+def test_default_is_the_users_own_cache_even_if_unused(tmp_path: Path) -> None:
     done = spaniel("cache", "stats", "--json", XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
@@ -188,16 +188,16 @@ def test_without_dir_it_is_the_users_own_cache_used_or_not(tmp_path: Path) -> No
     assert spaniel("cache", "ls", "--json", XDG_CACHE_HOME=str(tmp_path)).stdout == "[]\n"
 
 
-def test_a_home_that_cannot_be_written_is_no_traceback(tmp_path: Path) -> None:
+def test_read_only_home_gives_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = spaniel("cache", "stats", XDG_CACHE_HOME=str(tmp_path / "file"))
     assert done.returncode == 7
     assert "cache_read_failed" in done.stderr
 
 
-def test_sizes_read_well() -> None:
-    told = [readable(size) for size in (0, 1023, 1024, 1 << 20, (1 << 30) - 1, 3 << 40)]
-    assert told == ["0 bytes", "1023 bytes", "1.0 KiB", "1.0 MiB", "1,024.0 MiB", "3,072.0 GiB"]
+def test_sizes_are_readable() -> None:
+    sizes = [readable(size) for size in (0, 1023, 1024, 1 << 20, (1 << 30) - 1, 3 << 40)]
+    assert sizes == ["0 bytes", "1023 bytes", "1.0 KiB", "1.0 MiB", "1,024.0 MiB", "3,072.0 GiB"]
 
 
 def test_help_of_the_program_does_not_load_the_cache() -> None:

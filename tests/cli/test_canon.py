@@ -13,7 +13,7 @@ import pytest
 from tests.programs import SPANIEL, spaniel
 
 
-def test_it_prints_the_canonical_url_one_a_line() -> None:
+def test_prints_one_canonical_url_per_line() -> None:
     done = spaniel("canon", "--policy", "curious", "HTTPS://Example.com/a/", "http://b.example/?utm_x=1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "https://example.com/a\nhttp://b.example/\n", "")
 
@@ -38,7 +38,7 @@ def test_fail_fast_stops_at_the_first() -> None:
     assert (done.returncode, done.stdout) == (1, "https://a.example/\n")
 
 
-def test_a_line_without_end_does_not_fill_the_memory() -> None:
+def test_endless_line_does_not_fill_the_memory() -> None:
     done = spaniel("canon", stdin=b"http://a.example/" + b"a" * 10_000_000 + b"\nhttps://b.example/\n")
     assert done.stdout == "https://b.example/\n"
     assert "line 1: is longer than" in done.stderr
@@ -46,7 +46,7 @@ def test_a_line_without_end_does_not_fill_the_memory() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-def test_a_stream_is_answered_in_order_and_constant_memory() -> None:
+def test_stream_is_canonicalized_in_order_and_constant_memory() -> None:
     count = 200_000
     script = (
         "import re, sys\nfrom pathlib import Path\nfrom spaniel.cli.main import main\ncode = main(['canon', '-'])\n"
@@ -71,7 +71,7 @@ def test_json_lines_carry_the_fields_and_explain_adds_the_steps() -> None:
     assert set(record["steps"][0]) == {"rule", "id", "before", "after", "note"}
 
 
-def test_json_is_one_indented_document_a_url() -> None:
+def test_json_is_indented_for_a_single_url() -> None:
     done = spaniel("canon", "--json", "https://example.com/ü")
     assert json.loads(done.stdout)["original"] == "https://example.com/ü"
     assert done.stdout.startswith("{\n  ")
@@ -97,7 +97,7 @@ def test_explain_shows_before_and_after_of_each_step() -> None:
     assert "\x1b" not in done.stdout
 
 
-def test_explain_is_in_colour_on_a_terminal_unless_told_otherwise() -> None:
+def test_explain_is_colored_on_a_terminal_unless_no_color_is_set() -> None:
     pty = pytest.importorskip("pty")
     for no_colour in ("", "1"):
         output = bytearray()
@@ -117,7 +117,7 @@ def test_explain_is_in_colour_on_a_terminal_unless_told_otherwise() -> None:
         assert "\u202e".encode() not in output
 
 
-def test_the_table_has_a_row_a_url() -> None:
+def test_table_has_one_row_per_url() -> None:
     done = spaniel("canon", "--table", "https://example.com/?b=1", "https://example.org/", COLUMNS="200")
     assert "https://example.com/?b=1" in done.stdout
     assert "https://example.org/" in done.stdout
@@ -159,7 +159,7 @@ def test_diff_shows_the_smallest_change(url: str, before: str, after: str) -> No
 
 
 @pytest.mark.req("UN-07", "UN-10")
-def test_overrides_come_from_the_option_or_the_documents_place(tmp_path: Path) -> None:
+def test_overrides_come_from_the_option_or_the_default_file(tmp_path: Path) -> None:
     place = tmp_path / "config" / "url_normalization_overrides.v0.json"
     place.parent.mkdir()
     place.write_text('{"overrides": [{"match": {"host": "e.com"}, "drop_query_params": ["src"]}]}', encoding="utf-8")
@@ -176,7 +176,7 @@ def test_overrides_come_from_the_option_or_the_documents_place(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (["cannon"], "did you mean 'canon'?"),
         (["canon", "--policy", "exat", "https://a.example/"], "did you mean 'exact'?"),
@@ -186,15 +186,15 @@ def test_overrides_come_from_the_option_or_the_documents_place(tmp_path: Path) -
         (["canon", "--nope"], "unrecognized arguments"),
     ],
 )
-def test_a_users_mistake_gets_a_line_that_helps(args: list[str], told: str, tmp_path: Path) -> None:
+def test_mistake_is_reported_with_a_hint(args: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"overrides": []}', encoding="utf-8")
     done = spaniel(*args, cwd=tmp_path)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_pipe_is_not_an_error() -> None:
     pipe = f"yes https://a.example/ | head -100000 | {sys.executable} -m spaniel canon - | head -1"
     done = subprocess.run(
         ["sh", "-c", pipe],
@@ -222,7 +222,7 @@ def test_the_demo_shows_the_samples_under_all_four_policies() -> None:
 
 
 def test_help_and_version() -> None:
-    assert "commands:" in spaniel("--help").stdout
-    assert "commands:" in spaniel().stdout
+    assert "Commands:" in spaniel("--help").stdout
+    assert "Commands:" in spaniel().stdout
     assert spaniel("--version").stdout.startswith("spaniel 0.")
     assert "--explain" in spaniel("canon", "--help").stdout

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.check import parser
-from spaniel.cli.check_fix import fix_documents, wishes_of
-from spaniel.cli.check_sources import Unread, found
+from spaniel.cli.check import UnreadDocuments, links_of_documents, parser
+from spaniel.cli.check_run import fix_documents, wishes_of
 from spaniel.cli.db_check import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.links import Checked, Link, Place
 from spaniel.health.local import Fallbacks
-from spaniel.health.rewriting import Wishes
+from spaniel.health.rewriting import FixOptions
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import Move, Verdict
 
@@ -41,14 +40,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(*argv: str) -> dict[str, str]:
+def link_states(*argv: str) -> dict[str, str]:
     return {
         one.url if isinstance(one, Link) else one.link.url: "asked" if isinstance(one, Link) else str(one.verdict)
-        for one in found(parsed(*argv), Unread(), Fallbacks())
+        for one in links_of_documents(parsed(*argv), UnreadDocuments(), Fallbacks())
     }
 
 
-def test_links_are_asked_looked_for_or_skipped(tree: Path) -> None:
+def test_links_are_requested_looked_up_on_disk_or_skipped(tree: Path) -> None:
     wanted = {
         "https://one.org/a": "asked",
         "https://one.org/secret": "skipped",
@@ -57,45 +56,48 @@ def test_links_are_asked_looked_for_or_skipped(tree: Path) -> None:
         "mailto:a@b.org": "skipped",
         "http://localhost/": "skipped",
     }
-    assert told("docs") == wanted
-    assert told("docs", "--include-private") == wanted | {"http://localhost/": "asked"}
-    assert told("docs", "--include", "secret") == wanted | {"https://one.org/secret": "asked"}
-    assert told("docs", "--exclude", "//one") == wanted | {"https://one.org/a": "skipped"}
-    assert told("docs", "--offline") == wanted | {"https://one.org/a": "skipped"}
-    assert "https://two.org/b.md" in told("docs", "--base", "https://two.org/")
-    assert "docs/gone.md" not in told("docs", "--exclude-path", r"a\.md$")
+    assert link_states("docs") == wanted
+    assert link_states("docs", "--include-private") == wanted | {"http://localhost/": "asked"}
+    assert link_states("docs", "--include", "secret") == wanted | {"https://one.org/secret": "asked"}
+    assert link_states("docs", "--exclude", "//one") == wanted | {"https://one.org/a": "skipped"}
+    assert link_states("docs", "--offline") == wanted | {"https://one.org/a": "skipped"}
+    assert "https://two.org/b.md" in link_states("docs", "--base", "https://two.org/")
+    assert "docs/gone.md" not in link_states("docs", "--exclude-path", r"a\.md$")
     with pytest.raises(SpanielError, match="--exclude"):
-        told("docs", "--exclude", "(")
+        link_states("docs", "--exclude", "(")
 
 
 def results(url: str, to: str, *places: Place) -> list[Checked]:
     return [Checked(Link(url, (), places), Verdict.MOVED, move=Move(to, is_permanent=True))]
 
 
-def test_fix_shows_a_diff_and_writes_when_told(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_shows_a_diff_and_writes_with_write(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/b.md", 2, 9))
     before = (tree / "docs/a.md").read_text()
     out = io.StringIO()
     assert repair(checked, parsed("docs", "--fix"), out) == 0
     assert (tree / "docs/a.md").read_text() == before
-    assert "2 links would change; --write writes them" in capsys.readouterr().err
+    assert "2 links would change; add --write to change the files" in capsys.readouterr().err
     subprocess.run(["git", "apply", "--check", "-"], input=out.getvalue().encode(), cwd=tree, check=True)
     assert repair(checked, parsed("docs", "--fix", "--write"), out) == 0
     assert (tree / "docs/a.md").read_text() == before.replace("one.org/a#f", "two.org/b#f")
     assert "docs/b.md: 1 link changed" in capsys.readouterr().err
 
 
-def test_fix_says_what_stays(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fix_reports_links_that_were_not_changed(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/a.md", 9, 9))
     (tree / "allowed").write_text("one.org\n")
     repair(checked, parsed("docs", "--fix", "--write", "--allowlist", "allowed"), io.StringIO())
-    assert "docs/a.md:1:5: https://one.org/a stays: its new host two.org is not written" in capsys.readouterr().err
+    assert (
+        "docs/a.md:1:5: https://one.org/a was not changed: its new host two.org is not written"
+        in capsys.readouterr().err
+    )
     (tree / "docs").chmod(0o555)
     try:
         repair(checked, parsed("docs", "--fix"), io.StringIO())
     finally:
         (tree / "docs").chmod(0o755)
-    assert "docs/a.md:9:9: https://one.org/a stays: the file has changed" in capsys.readouterr().err
+    assert "docs/a.md:9:9: https://one.org/a was not changed: the file has changed" in capsys.readouterr().err
 
 
 class Terminal(io.StringIO):
@@ -103,7 +105,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
+def test_diff_on_a_terminal_has_no_control_characters(tree: Path) -> None:
     (tree / "docs/a.md").write_text("\x1b]0;evil\x07 [w](https://one.org/a)\n")
     out = Terminal()
     repair(results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 15)), parsed("docs"), out)
@@ -122,19 +124,19 @@ def database(tmp_path: Path) -> Path:
     return folder
 
 
-def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes: Wishes | None = None) -> str:
+def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes: FixOptions | None = None) -> str:
     out = io.StringIO()
     found_ = [one for url, to in checked for one in results(url, to, Place("urls/one.org.yaml", 3, 8))]
-    fix_records(open_registry(str(database)), found_, wishes or Wishes(), out, write=write)
+    fix_records(open_registry(str(database)), found_, wishes or FixOptions(), out, write=write)
     return out.getvalue()
 
 
-def test_a_record_moves_with_all_that_it_says(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_record_moves_with_all_its_keys(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {path.name: path.read_text() for path in database.iterdir()}
     diff = fixed(database, ("http://one.org/a", "http://three.org/new#f"))
     assert {path.name: path.read_text() for path in database.iterdir()} == files
     assert "+_path: /new" in diff
-    assert "1 record would move; --write writes them" in capsys.readouterr().err
+    assert "1 record would move; add --write to change the files" in capsys.readouterr().err
     fixed(database, ("http://one.org/a", "http://three.org/new#f"), write=True)
     registry = open_registry(str(database))
     [moved] = [record for record in registry if record.host == "three.org"]
@@ -143,7 +145,7 @@ def test_a_record_moves_with_all_that_it_says(database: Path, capsys: pytest.Cap
     assert registry.find("http://one.org/b") is not None
 
 
-def test_a_record_stays_where_it_may_not_move(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_record_that_may_not_move_is_reported(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (database / "registry.toml").write_text('allowlist = ["one.org", "two.org"]\n')
     fixed(
         database,

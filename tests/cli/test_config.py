@@ -31,7 +31,7 @@ def test_init_writes_a_file_to_start_from_and_show_reads_it(tmp_path: Path) -> N
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
-def test_init_writes_over_a_file_only_when_told_to(tmp_path: Path) -> None:
+def test_init_overwrites_a_file_only_with_force(tmp_path: Path) -> None:
     file = tmp_path / "spaniel.toml"
     file.write_text("mine", encoding="utf-8")
     again = spaniel("config", "init", cwd=tmp_path)
@@ -43,7 +43,7 @@ def test_init_writes_over_a_file_only_when_told_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
-def test_init_writes_through_no_link(tmp_path: Path, force: tuple[str, ...]) -> None:
+def test_init_does_not_follow_links(tmp_path: Path, force: tuple[str, ...]) -> None:
     treasure = tmp_path / "treasure"
     treasure.write_text("mine", encoding="utf-8")
     (tmp_path / "spaniel.toml").symlink_to(treasure)
@@ -52,7 +52,7 @@ def test_init_writes_through_no_link(tmp_path: Path, force: tuple[str, ...]) -> 
     assert (tmp_path / "spaniel.toml").is_symlink() is not bool(force)
 
 
-def test_init_makes_the_folder_of_its_file(tmp_path: Path) -> None:
+def test_init_creates_the_folder_of_its_file(tmp_path: Path) -> None:
     assert spaniel("config", "init", "a/b/mine.toml", cwd=tmp_path).returncode == 0
     assert (tmp_path / "a" / "b" / "mine.toml").is_file()
     user = spaniel("config", "init", "--user", cwd=tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config"))
@@ -65,7 +65,7 @@ def test_init_makes_the_folder_of_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-31")
-def test_show_names_every_source_and_the_files_that_were_looked_for(tmp_path: Path) -> None:
+def test_show_names_every_source_and_settings_file(tmp_path: Path) -> None:
     (tmp_path / "spaniel.toml").write_text("[tools.webfetch]\nmax_redirects = 1\n", encoding="utf-8")
     named = tmp_path / "named.toml"
     named.write_text("[tools.webfetch]\nenabled = true\n", encoding="utf-8")
@@ -90,7 +90,7 @@ def test_show_names_every_source_and_the_files_that_were_looked_for(tmp_path: Pa
     assert "  project  spaniel.toml (not found)\n  named    none" in bare.stderr
 
 
-def test_show_as_json_has_values_not_texts_of_values(tmp_path: Path) -> None:
+def test_show_json_has_typed_values(tmp_path: Path) -> None:
     (tmp_path / "spaniel.toml").write_text(
         '[tools.webfetch]\nenabled = true\nuser_agent = "a \\"b\\""\n'
         '[tools.webfetch.rendering]\njs_heavy_domains = ["x.example"]\n',
@@ -118,7 +118,7 @@ HOLE = "[tools.webfetch.security]\nblock_loopback = false\nallow_insecure_overri
 @pytest.mark.parametrize(
     "command", [("fetch", "-q", "http://127.0.0.1/"), ("may-i", "http://127.0.0.1/"), ("mcp",), ("cache", "stats")]
 )
-def test_a_file_in_the_working_folder_opens_nothing(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_file_in_the_working_folder_cannot_open_the_guard(tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "spaniel.toml").write_text(HOLE, encoding="utf-8")
     done = spaniel(*command, cwd=tmp_path, XDG_CONFIG_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
@@ -128,9 +128,9 @@ def test_a_file_in_the_working_folder_opens_nothing(tmp_path: Path, command: tup
 
 
 @pytest.mark.req("D2-31")
-def test_a_file_in_the_working_folder_runs_no_program() -> None:
+def test_file_in_the_working_folder_cannot_run_a_program() -> None:
     """The control: what the user's own file names is run."""
-    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to nobody, who runs Chromium for root
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to the user that runs Chromium for root
         check_that_only_the_users_own_program_is_run(Path(folder))
 
 
@@ -138,7 +138,7 @@ def check_that_only_the_users_own_program_is_run(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n", encoding="utf-8")
     program.chmod(stat.S_IRWXU | stat.S_IROTH | stat.S_IXOTH)
-    os.chmod(tmp_path, 0o777)  # noqa: S103  root has Chromium run by nobody
+    os.chmod(tmp_path, 0o777)  # noqa: S103  for root, Chromium runs as the user 'nobody'
     text = f'[tools.webfetch.browser]\nchromium_path = "{program}"\n'
     project = tmp_path / "project"
     project.mkdir()
@@ -157,7 +157,7 @@ def check_that_only_the_users_own_program_is_run(tmp_path: Path) -> None:
 
 @pytest.mark.req("FR-WF-05b", "D2-31")
 @pytest.mark.parametrize(("options", "level"), [(("-q",), "debug"), ((), "off"), (("-q",), "off")])
-def test_that_protection_is_off_is_never_hidden(tmp_path: Path, options: tuple[str, ...], level: str) -> None:
+def test_disabled_protection_is_always_reported(tmp_path: Path, options: tuple[str, ...], level: str) -> None:
     named = tmp_path / "open.toml"
     named.write_text(HOLE, encoding="utf-8")
     for command in ("fetch", "may-i"):
@@ -169,7 +169,7 @@ def test_that_protection_is_off_is_never_hidden(tmp_path: Path, options: tuple[s
     assert "protection" not in shut.stderr  # the control
 
 
-def test_a_flag_that_is_wrong_is_refused_by_its_name() -> None:
+def test_wrong_option_value_is_reported_with_its_name() -> None:
     done = spaniel("may-i", "--timeout", "0", "https://example.com/")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--timeout: must be 1 to 300" in done.stderr

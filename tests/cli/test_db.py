@@ -26,11 +26,11 @@ def files(urls: Path) -> dict[str, bytes]:
     return {name: raw for name, raw in contents(urls).items() if name != "registry.toml"}
 
 
-def test_init_makes_the_folder_and_says_what_is_there_the_second_time(urls: Path) -> None:
+def test_init_creates_the_folder_once(urls: Path) -> None:
     assert (urls / "registry.toml").read_text(encoding="utf-8").startswith("# Rules of this link database.")
     (urls / "registry.toml").write_text('policy = "ingest"\n', encoding="utf-8")
     done = spaniel("db", "init", cwd=urls.parent)
-    assert (done.returncode, done.stdout) == (0, "urls is a database already; nothing was changed\n")
+    assert (done.returncode, done.stdout) == (0, "urls is already a database; nothing was changed\n")
     assert (urls / "registry.toml").read_text(encoding="utf-8") == 'policy = "ingest"\n'
 
 
@@ -49,7 +49,7 @@ def test_add_puts_records_where_they_belong(urls: Path) -> None:
 
 
 @pytest.mark.req("DB-02", "DB-08", "DB-13")
-def test_add_knows_cnames_and_says_where_a_scheme_is_not_kept(urls: Path) -> None:
+def test_add_uses_cnames_and_reports_a_changed_scheme(urls: Path) -> None:
     (urls / "example.com.yaml").write_bytes(b"---\ncnames:\n- www.example.com\n---\n_path: /\n")
     done = spaniel("db", "add", "https://www.example.com/x", "https://new.example/", cwd=urls.parent)
     assert done.stdout.splitlines() == [
@@ -72,15 +72,15 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "told"),
+    ("command", "code", "message"),
     [
         (("add", "ftp://a.example/"), 2, "spaniel: ftp://a.example/: invalid_scheme"),
         (("ls", "--path", "docs"), 2, "--path: must begin with '/'"),
         (("dump", "--host", "a b"), 2, "--host: 'a b' is not a host"),
         (("audit", "."), 1, "is a folder; name the files in it"),
-        (("add", "--type", "http://a.example/"), 2, "--type: is for --static"),
-        (("add", "--refresh", "http://a.example/"), 2, "--refresh: is for --online"),
-        (("import", "--learnt", "x.toml", "x.csv"), 2, "--learnt: is for --online"),
+        (("add", "--type", "http://a.example/"), 2, "--type: needs --static"),
+        (("add", "--refresh", "http://a.example/"), 2, "--refresh: needs --online"),
+        (("import", "--learnt", "x.toml", "x.csv"), 2, "--learnt: needs --online"),
         (("add", "--online", "http://a.example/"), 2, "'exact' has no rule with 'asks = true'"),
         (("audit", "--jobs", "0"), 2, "--jobs: must be 1 to 64"),
         (("audit", "--allowlist", "nowhere.txt"), 2, "allowlist nowhere.txt: cannot be read"),
@@ -95,12 +95,12 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
         (("ls", "--db", "registry.toml"), 2, "spaniel db init"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_a_code_and_no_traceback(
-    urls: Path, command: tuple[str, ...], code: int, told: str
+def test_errors_have_an_exit_code_and_no_traceback(
+    urls: Path, command: tuple[str, ...], code: int, message: str
 ) -> None:
     done = spaniel("db", *command, cwd=urls.parent)
     assert done.returncode == code
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not files(urls)
 
@@ -124,12 +124,12 @@ def test_mv_reads_pairs_and_one_that_fails_does_not_stop_the_rest(urls: Path) ->
     assert "line 3: bad_args: http://a.example/2: two arguments are needed: OLD NEW" in done.stderr
 
 
-def test_ls_show_and_what_is_not_read(urls: Path) -> None:
+def test_ls_and_show_report_ignored_files(urls: Path) -> None:
     (urls / "example.com.yaml").write_bytes(WILD)
     (urls / "example.com.yaml~").write_bytes(b"")
     done = spaniel("db", "ls", cwd=urls.parent)
     assert done.returncode == 0
-    assert "urls/example.com.yaml~ is not read" in done.stderr
+    assert "urls/example.com.yaml~ was ignored" in done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "https://example.com/  (text/html)"
     assert lines[3] == "https://example.com/a%20b?x=1&y=%7B2%7D  (deprecated, X-301-Redirect)"
@@ -170,7 +170,7 @@ def test_a_dump_can_be_imported_again(urls: Path, tmp_path: Path) -> None:
         other = tmp_path / form
         spaniel("db", "init", "--db", str(other))
         done = spaniel("db", "import", "--db", str(other), "--kind", form, "-", stdin=dumped.encode())
-        assert (done.returncode, done.stderr) == (0, "spaniel: 5 added, 0 known already\n")
+        assert (done.returncode, done.stderr) == (0, "spaniel: 5 added, 0 already in the database\n")
         assert files(other)["example.com.yaml"] == b"---\nhttps: true\n" + WILD[WILD.index(b"---\n_path: /\n") :]
     rows = list(csv.DictReader(io.StringIO(dumped)))
     assert rows[2]["categories"] == "content-type-change-ok redirect-ok"
@@ -186,16 +186,16 @@ def test_categories_of_several_words_come_back_from_a_table(urls: Path, tmp_path
     assert files(tmp_path / "other")["example.com.yaml"] == before
 
 
-def test_import_tells_what_was_refused_and_where(urls: Path) -> None:
+def test_import_reports_refused_lines_with_their_place(urls: Path) -> None:
     (urls.parent / "list.txt").write_text("http://a.example/\nnonsense\nhttp://a.example/\n", encoding="utf-8")
     done = spaniel("db", "import", "list.txt", cwd=urls.parent)
     assert done.returncode == 1
     assert "list.txt: line 2: invalid_url" in done.stderr
-    assert "1 added, 1 known already, 1 refused" in done.stderr
+    assert "1 added, 1 already in the database, 1 refused" in done.stderr
     assert files(urls) == {"a.example.yaml": MINIMAL}
 
 
-def test_import_adds_categories_to_those_that_are_there_and_renews_facts(urls: Path) -> None:
+def test_import_adds_categories_and_updates_facts(urls: Path) -> None:
     before = b"---\n---\n_path: /\n# mine\ncategories: # why\n- docs\n- old\ncontent-type: text/plain\nnote: x\n"
     (urls / "a.example.yaml").write_bytes(before)
     rows = "url,categories,content-type\nhttp://a.example/,new docs,text/html\nhttp://a.example/b,only,\n"
@@ -257,12 +257,12 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     deep = "https://www.boe.es/buscar/act.php?id=BOE-A-2000-544"
     (data / "c.json").write_text(json.dumps({"fuente_url": deep}), encoding="utf-8")
     command = ("db", "audit", "data/tramites/*.json", "--field", "fuente_url")
-    told = json.loads(spaniel(*command, "-f", "json", cwd=tmp_path).stdout)
-    assert [(row["file"], row["class"], row["gap"]) for row in told] == [
+    output = json.loads(spaniel(*command, "-f", "json", cwd=tmp_path).stdout)
+    assert [(row["file"], row["class"], row["gap"]) for row in output] == [
         ("data/tramites/a.json", "homepage", True),
         ("data/tramites/b.json", "informative", False),
     ]
-    assert told[0]["canonical"] == "https://www.sepe.es"
+    assert output[0]["canonical"] == "https://www.sepe.es"
     done = spaniel(*command, "-f", "csv", "--all", cwd=tmp_path)
     assert [row["gap"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["yes", "", ""]
     assert "3 links (1 homepage, 2 informative); gaps: 1; to review: 1" in done.stderr
@@ -275,20 +275,20 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert spaniel("db", "audit", "data/**/c.json", "--strict", cwd=tmp_path).returncode == 0
     misspelt = spaniel("db", "audit", "data/**/c.json", "--field", "fuente_ur", "--strict", cwd=tmp_path)
     assert misspelt.returncode == 1
-    assert "no link found under 'fuente_ur'; --field selects others" in misspelt.stderr
+    assert "no link found in the field 'fuente_ur'; choose another with --field" in misspelt.stderr
     spaniel("db", "init", cwd=tmp_path)
     empty = spaniel("db", "audit", "--strict", cwd=tmp_path)
     assert (empty.returncode, empty.stderr) == (0, "spaniel: 0 links; gaps: 0; to review: 0\n")
 
 
-def test_audit_of_the_database_itself_leaves_out_what_is_deprecated(urls: Path) -> None:
+def test_audit_of_the_database_skips_deprecated_records(urls: Path) -> None:
     (urls / "example.com.yaml").write_bytes(WILD)
-    told = json.loads(spaniel("db", "audit", "--all", "-f", "json", cwd=urls.parent).stdout)
-    assert len(told) == 4
-    assert told[0]["file"] == "urls/example.com.yaml"
+    output = json.loads(spaniel("db", "audit", "--all", "-f", "json", cwd=urls.parent).stdout)
+    assert len(output) == 4
+    assert output[0]["file"] == "urls/example.com.yaml"
 
 
-def test_markup_in_data_stays_text_in_markdown_and_steers_no_terminal(tmp_path: Path) -> None:
+def test_markup_in_data_is_escaped_in_markdown(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"url": "http://a.example/|<b>`x`\\u001b[31m\\n"}', encoding="utf-8")
     for form in ("markdown", "table"):
         out = spaniel("db", "audit", "-f", form, "a.json", cwd=tmp_path).stdout
@@ -316,12 +316,12 @@ def test_control_characters_in_a_path_are_refused(urls: Path, capsys: pytest.Cap
     (urls / "good.example.yaml").write_bytes(MINIMAL)
     for command in (["dump"], ["dump", "-f", "csv"], ["dump", "-f", "jsonl"], ["ls"], ["show", "http://bad.example/a"]):
         code = main(["db", *command, "--db", str(urls)]) if command[0] != "show" else refused_by_show(urls, command)
-        told = capsys.readouterr()
-        assert "evil" not in told.out
+        output = capsys.readouterr()
+        assert "evil" not in output.out
         assert code in (1, 2)
         if command[0] != "show":
-            assert "good.example/" in told.out  # the other file is still read
-            assert "bad.example.yaml:3:1: _path has" in told.err
+            assert "good.example/" in output.out  # the other file is still read
+            assert "bad.example.yaml:3:1: _path has" in output.err
 
 
 def refused_by_show(urls: Path, command: list[str]) -> int:
@@ -335,9 +335,7 @@ def refused_by_show(urls: Path, command: list[str]) -> int:
 @pytest.mark.parametrize(
     "host", ["aux.example.com", "con.example", "nul.org", "com1.example", "lpt9.example", "prn.de"]
 )
-def test_file_names_are_none_that_windows_keeps_for_devices(
-    urls: Path, capsys: pytest.CaptureFixture[str], host: str
-) -> None:
+def test_file_names_avoid_windows_device_names(urls: Path, capsys: pytest.CaptureFixture[str], host: str) -> None:
     assert main(["db", "add", f"http://{host}/a", f"http://x{host}/", "--db", str(urls)]) == 0
     names = sorted(files(urls))
     assert names == [f"%{ord(host[0]):02X}{host[1:]}.yaml", f"x{host}.yaml"]

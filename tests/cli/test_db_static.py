@@ -78,7 +78,7 @@ def test_length_and_hash_of_the_content_after_redirects_are_recorded(place: Plac
 
 
 @pytest.mark.req("DB-07", "DB-08")
-def test_the_type_is_recorded_where_it_is_asked_for_and_old_facts_are_replaced(place: Place) -> None:
+def test_type_option_records_the_type_and_replaces_old_facts(place: Place) -> None:
     place.file.write_text("---\n---\n# mine\n_path: /file\ncontent-length: 1 # was\nnote: x\n", encoding="utf-8")
     assert add(place, "--type", "-q", f"{place.origin}/file")[:2] == (0, "")
     assert place.file.read_text(encoding="utf-8") == (
@@ -87,7 +87,7 @@ def test_the_type_is_recorded_where_it_is_asked_for_and_old_facts_are_replaced(p
     )
 
 
-def test_many_are_measured_and_those_that_fail_are_told_and_not_added(place: Place) -> None:
+def test_failed_measurements_are_reported_and_not_added(place: Place) -> None:
     lines = "\n".join([f"{place.origin}/{number}" for number in range(40)] + [f"{place.origin}/gone", "nonsense"])
     code, out, err = add(place, "-", stdin=lines.encode())
     assert code == 1
@@ -98,7 +98,7 @@ def test_many_are_measured_and_those_that_fail_are_told_and_not_added(place: Pla
     assert place.file.read_text(encoding="utf-8").count("_path: ") == 40
 
 
-def test_the_guard_stands_before_it(place: Place) -> None:
+def test_guard_applies(place: Place) -> None:
     command = ("db", "add", "--static", "--db", str(place.db), f"{place.origin}/file")
     done = spaniel(*command, XDG_CACHE_HOME=str(place.db.parent))
     assert done.returncode == 3

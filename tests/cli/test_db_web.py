@@ -79,7 +79,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.req("CP-21", "DB-08")
-def test_add_reads_a_list_asks_and_tells_what_became_of_each(site: Site) -> None:
+def test_add_online_reports_each_url_of_a_list(site: Site) -> None:
     lines = f"{site.origin}/vieja\nnonsense\n{site.origin}/nada\n"
     done = spaniel("db", "add", *site.common, "-", stdin=lines.encode())
     assert done.returncode == 1
@@ -92,12 +92,12 @@ def test_add_reads_a_list_asks_and_tells_what_became_of_each(site: Site) -> None
 
 
 @pytest.mark.req("CP-21", "DB-08")
-def test_import_asks_and_counts(site: Site) -> None:
+def test_import_online_counts_results(site: Site) -> None:
     listed = site.folder / "list.csv"
     listed.write_text(f"url,categories\n{site.origin}/vieja,becas\n{site.origin}{GUIDE},a b\n", encoding="utf-8")
     done = spaniel("db", "import", *site.common, str(listed))
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.endswith("spaniel: 1 added, 1 known already\n")
+    assert done.stderr.endswith("spaniel: 1 added, 1 already in the database\n")
     shown = spaniel("db", "show", "--json", "--db", str(site.folder / "urls"), f"{site.origin}{GUIDE}").stdout
     assert json.loads(shown)["categories"] == ["a", "b", "becas"]
 
@@ -128,7 +128,7 @@ def test_audit_of_the_database_takes_titles_from_its_records(site: Site) -> None
 
 
 @pytest.mark.parametrize("command", ["add", "audit"])
-def test_stopped_in_the_middle_it_keeps_and_tells_what_is_done(site: Site, command: str) -> None:
+def test_stopped_import_keeps_and_reports_finished_records(site: Site, command: str) -> None:
     urls = [f"{site.origin}{GUIDE}", f"{site.origin}/lenta"]
     data = site.folder / "t.json"
     data.write_text(json.dumps([{"url": url} for url in urls]), encoding="utf-8")
@@ -151,7 +151,7 @@ def test_stopped_in_the_middle_it_keeps_and_tells_what_is_done(site: Site, comma
         assert site.paths == [GUIDE]
 
 
-def test_the_guard_stands_before_it(site: Site) -> None:
+def test_guard_applies(site: Site) -> None:
     done = spaniel("db", "add", "--online", "--db", str(site.folder / "urls"), f"{site.origin}/vieja")
     assert done.returncode == 3
     assert "port_blocked" in done.stderr or "ssrf_blocked" in done.stderr

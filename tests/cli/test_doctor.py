@@ -28,7 +28,7 @@ class Machine(NamedTuple):
     """What the doctor is led to see."""
 
     folder: Path
-    programs: Path  # where anybody may go: root has Chromium run by nobody
+    programs: Path  # open to everyone: for root, Chromium runs as the user 'nobody'
 
     def chromium(self, says: str, name: str = "chromium", code: int = 0) -> Path:
         script = self.programs / name
@@ -58,7 +58,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         yield made
 
 
-def test_all_is_well(machine: Machine) -> None:
+def test_no_problems_found(machine: Machine) -> None:
     code, found = machine.findings()
     assert list(found) == [
         "python", "reading", "pdf", "settings", "agent", "trust", "proxy", "cache", "chromium", "dns", "guard",
@@ -73,10 +73,10 @@ def test_all_is_well(machine: Machine) -> None:
 
 
 @pytest.mark.req("FR-WF-11", "FR-WF-11a")
-def test_chromium_is_found_where_it_should_be_and_judged(machine: Machine) -> None:
+def test_chromium_is_found_and_checked(machine: Machine) -> None:
     shell = machine.chromium("HeadlessShell 130.0.1.2", "chromium-headless-shell")
     assert machine.findings()[1]["chromium"]["found"] == f"HeadlessShell 130.0.1.2 at {shell}, in its sandbox"
-    for script, told in (
+    for script, message in (
         (machine.chromium("Chromium 99.0.1", "old"), "older than 100"),
         (machine.chromium("hello", "other"), "hello"),
         (machine.chromium("Chromium 120.0.1", "broken", 3), "without a word"),
@@ -85,7 +85,7 @@ def test_chromium_is_found_where_it_should_be_and_judged(machine: Machine) -> No
         named = machine.settings(f'[tools.webfetch.browser]\nchromium_path = "{script}"\n')
         code, found = machine.findings("--config", named)
         assert (code, found["chromium"]["well"]) == (7, False)
-        assert told in str(found["chromium"]["found"])
+        assert message in str(found["chromium"]["found"])
         assert "chromium_path" in str(found["chromium"]["cure"])
     unboxed = machine.chromium("Chromium 120.0.1", "unboxed")
     unboxed.write_text(UNBOXED, encoding="utf-8")
@@ -101,7 +101,7 @@ def test_chromium_is_found_where_it_should_be_and_judged(machine: Machine) -> No
     assert machine.findings("--config", off)[0] == 0
 
 
-def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Machine) -> None:
+def test_problem_is_red_and_the_other_checks_still_run(machine: Machine) -> None:
     code, found = machine.findings("--config", machine.settings("[tools.webfetch]\ntimeout_second = 3\n"))
     assert (code, found["settings"]["well"], found["guard"]["well"]) == (7, False, True)
     assert "did you mean 'tools.webfetch.timeout_seconds'?" in str(found["settings"]["found"])
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Ma
     assert "--host" in str(found["dns"]["cure"])
 
 
-def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: Machine) -> None:
+def test_user_agent_without_contact_has_a_hint(machine: Machine) -> None:
     code, found = machine.findings()
     assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it has no contact address")
     assert "SPANIEL_USER_AGENT" in str(found["agent"]["found"])
@@ -122,13 +122,13 @@ def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: 
     assert machine.findings("--config", polite)[1]["agent"]["found"] == "otter/1 (+https://otter.example/)"
 
 
-def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
+def test_unknown_variable_is_reported(machine: Machine) -> None:
     command, caches = ("doctor", "--host", "localhost"), str(machine.folder / "caches")
     done = spaniel(*command, cwd=machine.folder, XDG_CACHE_HOME=caches, SPANIEL_TIMEOUT="3")
     assert "SPANIEL_TIMEOUT is ignored: unknown setting; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
 
 
-def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
+def test_missing_certificates_are_red(machine: Machine) -> None:
     named = machine.settings('[spaniel.net]\nca_file = "ca.pem"\n')
     file = machine.folder / "ca.pem"
     code, found = machine.findings("--config", named)
@@ -142,7 +142,7 @@ def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
     assert (code, found["trust"]["found"]) == (0, f"the system's certificates and those in {file}")
 
 
-def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_is_reported_used_or_not(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -159,7 +159,7 @@ def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch
 
 
 @pytest.mark.req("FR-WF-05b")
-def test_a_guard_with_a_hole_is_red(machine: Machine) -> None:
+def test_disabled_protection_is_red(machine: Machine) -> None:
     hole = "[tools.webfetch.security]\nblock_loopback = false\nallow_insecure_overrides = true\n"
     code, found = machine.findings("--config", machine.settings(hole))
     assert (code, found["guard"]["found"]) == (7, "disabled: block_loopback")
@@ -168,7 +168,7 @@ def test_a_guard_with_a_hole_is_red(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
-def test_colours_are_for_terminals_and_can_be_declined(machine: Machine, no_color: str, coloured: bool) -> None:
+def test_colors_are_for_terminals_without_no_color(machine: Machine, no_color: str, coloured: bool) -> None:
     ours, theirs = pty.openpty()
     env = {
         **os.environ,
@@ -178,9 +178,9 @@ def test_colours_are_for_terminals_and_can_be_declined(machine: Machine, no_colo
     }
     done = programs.run([*SPANIEL, "doctor", "--host", "localhost"], stdout=theirs, env=env, check=False, timeout=60)
     os.close(theirs)
-    told = os.read(ours, 1 << 16).decode()
+    output = os.read(ours, 1 << 16).decode()
     os.close(ours)
     assert done.returncode == 0
-    assert "guard" in told
-    assert ("\x1b[32mok \x1b[0m" in told) is coloured
-    assert ("\x1b" in told) is coloured
+    assert "guard" in output
+    assert ("\x1b[32mok \x1b[0m" in output) is coloured
+    assert ("\x1b" in output) is coloured

@@ -35,23 +35,23 @@ COMMANDS = [
 
 @pytest.mark.req("D2-15")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_command_prints_what_steers_or_hides(
+def test_no_command_prints_control_characters(
     command: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = str(tmp_path_factory.mktemp("home"))
-    told = ""
+    output = ""
     for url in URLS.values():
         done = spaniel(*command, url, HOME=home, XDG_CACHE_HOME=home)
         assert "Traceback" not in done.stderr
-        told += done.stdout + done.stderr
+        output += done.stdout + done.stderr
         assert not set(done.stdout + done.stderr) & set(HIDDEN + C1 + "\x7f\x1b") - set("31m")
-    assert told  # the control: something was said of them
+    assert output  # the control: something was said of them
     if command[0] != "cache" and "--max-bytes" not in command:
-        assert "secret" not in told
+        assert "secret" not in output
 
 
 @pytest.mark.req("FR-WF-18", "D2-15")
-def test_an_error_names_the_url_as_an_answer_would(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_error_shows_the_url_like_a_result(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = str(tmp_path_factory.mktemp("home"))
     done = spaniel("fetch", "--format", "json", "http://u:secret@127.0.0.1/@me/\u202e?q=ü", XDG_CACHE_HOME=home)
     assert json.loads(done.stdout)["requested_url"] == "http://127.0.0.1/@me/%E2%80%AE?q=ü"
@@ -71,11 +71,11 @@ def test_an_error_names_the_url_as_an_answer_would(tmp_path_factory: pytest.Temp
         ("https://example.com/\U000e0041\ufffe", "https://example.com/%F3%A0%81%81%EF%BF%BE"),
     ],
 )
-def test_a_url_is_named_as_it_was_written_but_for_what_could_do_harm(raw: str, named: str) -> None:
+def test_url_is_shown_as_written_except_control_characters(raw: str, named: str) -> None:
     assert requested(raw) == named
     assert named.isprintable()
 
 
-def test_what_is_made_visible_is_still_the_same_url() -> None:
+def test_escaped_url_is_still_the_same_url() -> None:
     url = f"https://example.com/a{HIDDEN}?b={HIDDEN}#c{HIDDEN}"
     assert parse(requested(url)) == parse(url)

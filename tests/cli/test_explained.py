@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.cli.fetch_run import draw_record
+from spaniel.cli.fetch import draw_record
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import Attempt, LeftOut, Outcome
 
@@ -12,7 +12,7 @@ URL = "https://a.example/page"
 
 
 @pytest.mark.req("FG-36", "FG-44")
-def test_fallbacks_and_steps_are_ticked_crossed_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_marks_fallbacks_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
     gone = SpanielError(Code.HTTP_4XX, status=404, status_text="Not Found")
     tried = (
         Attempt("http", URL, gone, 404, (), "headers", 12.0),

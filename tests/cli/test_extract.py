@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.extract_run import HTML, JSON, TEXT, content_type_of
-from spaniel.cli.extract_run import MARKDOWN as MARKDOWN_TYPE
+from spaniel.cli.extract import HTML, JSON, TEXT, content_type_of
+from spaniel.cli.extract import MARKDOWN as MARKDOWN_TYPE
 from tests import programs
 from tests.programs import SPANIEL, spaniel
 
@@ -30,11 +30,11 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
         ("a.html.gz", gzip.compress(PAGE.encode()), "application/gzip"),
     ],
 )
-def test_what_is_no_page_is_refused_by_its_name(tmp_path: Path, name: str, body: bytes, kind: str) -> None:
+def test_unreadable_type_is_refused_by_name(tmp_path: Path, name: str, body: bytes, kind: str) -> None:
     (tmp_path / name).write_bytes(body)
     for done in (spaniel("extract", name, cwd=tmp_path), spaniel("extract", "-", stdin=body)):
         assert (done.returncode, done.stdout) == (6, "")
-        assert f"Content of type '{kind}' cannot be read" in done.stderr
+        assert f"Unsupported content type '{kind}'" in done.stderr
 
 
 @pytest.mark.req("FR-WF-13c")
@@ -64,12 +64,12 @@ def test_markdown_and_text_are_not_escaped(tmp_path: Path, name: str) -> None:
         ("-", b"", TEXT),
     ],
 )
-def test_a_page_is_told_from_text(name: str, body: bytes, kind: str) -> None:
+def test_html_is_distinguished_from_text(name: str, body: bytes, kind: str) -> None:
     assert content_type_of(name, body) == kind
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://a.example/", "/relative", "http://"])
-def test_a_url_that_is_none_is_an_error(url: str) -> None:
+def test_invalid_url_option_is_an_error(url: str) -> None:
     done = spaniel("extract", "-", "--url", url, stdin=b"<a href=/b>b</a>")
     assert (done.returncode, done.stdout) == (2, "")
     assert "spaniel: invalid_" in done.stderr
@@ -77,7 +77,7 @@ def test_a_url_that_is_none_is_an_error(url: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder as people have them: pages, notes, pictures, what nobody should see, and a broken one."""
+    """A folder with pages, notes, pictures, hidden files, and a broken page."""
     for name in ("b", "a/c", "a/d"):
         path = tmp_path / "site" / f"{name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ FILES = ["site/b.html", "site/z.html", "site/a/c.html", "site/a/d.html", "site/a
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-def test_files_and_folders_are_read_in_order_and_told_apart(folder: Path, jobs: str) -> None:
+def test_files_and_folders_are_read_in_order_with_front_matter(folder: Path, jobs: str) -> None:
     done = spaniel("extract", "-j", jobs, "site", "site/b.html", cwd=folder)
     assert done.returncode == 1
     named = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("file: ")]
@@ -101,20 +101,20 @@ def test_files_and_folders_are_read_in_order_and_told_apart(folder: Path, jobs: 
     assert 'file: "site/b.html"\ntitle: "b"\nlanguage: "en"\n---\n\n# b\n\nWords \\*of* it.\n' in done.stdout
     assert MARKDOWN in done.stdout
     assert "site/z.html: unsupported_content_type" in done.stderr
-    assert "5 files were read, 1 could not be" in done.stderr
+    assert "5 of 6 files read; 1 failed (1 unsupported_content_type)" in done.stderr
     lines = spaniel("extract", "-j", jobs, "--json", "site", cwd=folder).stdout.splitlines()
     assert [json.loads(line)["file"] for line in lines] == FILES
     assert [json.loads(line).get("code") for line in lines] == [None, "unsupported_content_type", None, None, None]
 
 
-def test_a_folder_takes_one_file_for_each(folder: Path) -> None:
+def test_folder_output_has_one_file_per_page(folder: Path) -> None:
     done = spaniel("extract", "site", "-o", "out/", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     names = sorted(path.name for path in (folder / "out").iterdir())
     assert names == ["site_a_c.html.md", "site_a_d.html.md", "site_a_notes.md.md", "site_b.html.md"]
 
 
-def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
+def test_folder_without_pages_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "logo.png").write_bytes(PNG)
     done = spaniel("extract", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
@@ -122,7 +122,7 @@ def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-33")
-def test_a_page_without_text_says_so() -> None:
+def test_page_without_text_has_a_note() -> None:
     done = spaniel("extract", "-", stdin=b"<html><body><script>x()</script></body></html>")
     assert (done.returncode, done.stdout) == (0, "")
     assert "(no_text)" in done.stderr
@@ -132,8 +132,8 @@ def test_a_page_without_text_says_so() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_second_signal_ends_it_with_what_is_done(folder: Path, jobs: str, number: int) -> None:
-    """The last of the files is a pipe into which nobody writes."""
+def test_second_signal_stops_and_keeps_finished_pages(folder: Path, jobs: str, number: int) -> None:
+    """The last of the files is a pipe without a writer."""
     os.mkfifo(folder / "never.html")
     command = [*SPANIEL, "extract", "-j", jobs, "site/b.html", "site/a/c.html", "never.html", "-o", "out/"]
     with programs.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
@@ -145,14 +145,14 @@ def test_second_signal_ends_it_with_what_is_done(folder: Path, jobs: str, number
         while b"press Ctrl-C again" not in process.stderr.readline():
             assert process.poll() is None
         process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        _, output = process.communicate(timeout=30)
     assert process.returncode == 128 + number
-    assert b"stopped: 2 files were read" in told
-    assert b"Traceback" not in told
+    assert b"stopped: 2 files read" in output
+    assert b"Traceback" not in output
 
 
 @pytest.mark.req("FG-25")
-def test_files_of_every_kind_are_read_by_their_endings(tmp_path: Path) -> None:
+def test_files_are_read_by_their_extensions(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"n": 12345678901234567890.10,\n "a": "\\u00e9"}', encoding="utf-8")
     (tmp_path / "b.csv").write_text("x;y\n1;a|b\n", encoding="utf-8")
     (tmp_path / "c.rss").write_text("<rss version='2.0'><channel><title>F</title></channel></rss>", encoding="utf-8")

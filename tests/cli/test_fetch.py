@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from spaniel.cli.page_output import under_title
+from spaniel.cli.output import under_title
 from tests.net.servers import authority, serve, site, tls_for
 from tests.programs import SPANIEL, spaniel
 from tests.reading.pdfs import many_pages
@@ -77,7 +77,7 @@ def test_markdown_comes_on_standard_output(place: Place) -> None:
 
 
 @pytest.mark.req("FR-WF-03", "D2-28")
-def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> None:
+def test_json_is_the_tools_result_and_chunks_have_positions(place: Place) -> None:
     fields = json.loads(
         spaniel("fetch", "-q", "--config", place.config, "--format", "json", f"{place.url}/page").stdout
     )
@@ -106,11 +106,11 @@ def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> 
         ("", "A title", ""),
     ],
 )
-def test_a_text_without_a_heading_stands_under_its_title(markdown: str, title: str | None, shown: str) -> None:
+def test_text_without_a_heading_gets_its_title(markdown: str, title: str | None, shown: str) -> None:
     assert under_title(markdown, title) == shown
 
 
-def test_a_headline_is_printed_though_it_is_not_part_of_the_text() -> None:
+def test_headline_outside_the_text_is_printed() -> None:
     text = "<p>The council met on Monday to discuss the bridge, and most members spoke in favour of it.</p>" * 20
     page = f"<title>Bridge debated - Daily</title><article><h1>Bridge debated</h1>{text}</article>"
     done = spaniel("extract", "-", "--url", "https://daily.example/2024/bridge-debated", stdin=page.encode())
@@ -118,7 +118,7 @@ def test_a_headline_is_printed_though_it_is_not_part_of_the_text() -> None:
 
 
 @pytest.mark.req("FR-WF-18")
-def test_an_error_says_code_and_cure_and_json_readers_get_the_object(place: Place) -> None:
+def test_error_has_code_and_hint_and_a_json_object(place: Place) -> None:
     done = spaniel("fetch", "-q", "--config", place.config, "--format", "json", f"{place.url}/gone")
     assert done.returncode == 5
     assert "http_4xx" in done.stderr
@@ -130,7 +130,7 @@ def test_an_error_says_code_and_cure_and_json_readers_get_the_object(place: Plac
     assert "ssrf_blocked" in blocked.stderr
 
 
-def test_explain_draws_the_steps_on_standard_error(place: Place) -> None:
+def test_explain_prints_the_steps_on_standard_error(place: Place) -> None:
     done = spaniel("fetch", "-q", "--config", place.config, "--explain", f"{place.url}/page")
     assert done.stdout.startswith("# Hello")
     drawn = done.stderr.splitlines()[1:]  # after the guard's warning
@@ -170,7 +170,7 @@ def test_chunks_of_a_pdf_have_their_page(place: Place, tmp_path: Path) -> None:
 
 
 @pytest.mark.req("NFR-WF-SEC-01")
-async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
+async def test_fast_start_still_verifies_certificates(tmp_path: Path) -> None:
     """Certificates are read when the first https page is asked for, and then they are."""
     page = (200, ["Content-Type: text/html"], PAGE.encode())
     authority().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -187,7 +187,7 @@ async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
             assert ("is not trusted" in done.stderr) is bool(code)
 
 
-def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:
+def test_failure_does_not_stop_other_urls_and_output_goes_to_a_file(place: Place, tmp_path: Path) -> None:
     urls = f"{place.url}/page\n{place.url}/gone\n  # {place.url}/page is there twice\n{place.url}/page\n".encode()
     out = tmp_path / "out.md"
     done = spaniel("fetch", "-q", "--config", place.config, "-o", str(out), "-", stdin=urls)
@@ -199,7 +199,7 @@ def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place
     assert "cannot be written" in nowhere.stderr
 
 
-def test_a_closed_standard_input_is_said_and_not_stumbled_over() -> None:
+def test_closed_standard_input_is_reported() -> None:
     script = f"exec {shlex.join(SPANIEL)} fetch - <&-"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")

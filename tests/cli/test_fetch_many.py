@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.most[host] = max(self.server.most[host], self.server.here[host])
         status, headers, body = self._answer(self.path)
         with self.server.lock:
-            self.server.here[host] -= 1  # before the last byte: whoever has that may come again at once
+            self.server.here[host] -= 1  # before the last byte: its reader may send the next request immediately
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -138,7 +138,7 @@ def pages_in(text: str) -> list[tuple[dict[str, object], str]]:
     return found
 
 
-def test_pages_come_in_the_order_of_their_urls_and_are_told_apart(site: Many, config: str) -> None:
+def test_pages_are_printed_in_order_with_front_matter(site: Many, config: str) -> None:
     urls = [site.url("/slow"), site.url("/gone", HOSTS[1]), site.url("/moved", HOSTS[2]), site.url("/b", HOSTS[3])]
     done = spaniel("fetch", "--config", config, *urls)
     assert done.returncode == 1
@@ -147,32 +147,32 @@ def test_pages_come_in_the_order_of_their_urls_and_are_told_apart(site: Many, co
     assert [head["title"] for head, _ in found] == ["slow", "a", "b"]
     assert [head.get("final_url") for head, _ in found] == [None, site.url("/a", HOSTS[2]), None]
     assert all("Words of a page." in text for _, text in found)
-    assert f"spaniel: {urls[1]}: http_4xx: The server answered 404" in done.stderr
+    assert f"spaniel: {urls[1]}: http_4xx: The server returned 404" in done.stderr
     assert "spaniel: 3 of 4 pages fetched; 1 failed (1 http_4xx)\n" in done.stderr
 
 
-def test_one_page_stays_as_it_is(site: Many, config: str) -> None:
+def test_single_page_has_no_front_matter(site: Many, config: str) -> None:
     done = spaniel("fetch", "--config", config, site.url("/a"))
     assert done.stdout.startswith("# a\n\nWords of a page.")
     assert "pages fetched" not in done.stderr
 
 
-def test_many_are_fetched_at_once_and_one_at_a_time_where_that_is_asked_for(site: Many, config: str) -> None:
+def test_jobs_limits_concurrent_fetches(site: Many, config: str) -> None:
     urls = [site.url("/company", host) for host in HOSTS]
     assert spaniel("fetch", "-q", "--no-cache", "--timeout", "60", "--config", config, *urls).returncode == 0
     site.company.reset()
     alone = spaniel("fetch", "-q", "--no-cache", "--jobs", "1", "--config", config, "--timeout", "1", *urls)
-    assert alone.returncode == 1  # nobody came to meet the first
+    assert alone.returncode == 1  # no second request met the first
 
 
-def test_no_host_is_asked_for_more_than_two_pages_at_once(site: Many, config: str) -> None:
+def test_at_most_two_concurrent_fetches_per_host(site: Many, config: str) -> None:
     urls = [site.url(f"/pair/{number}", host) for number in range(8) for host in HOSTS[:2]]
     done = spaniel("fetch", "-q", "--jobs", "16", "--timeout", "60", "--config", config, *urls)
     assert done.returncode == 0  # so that two were there, time and again
     assert set(site.most.values()) == {2}
 
 
-def test_a_profile_may_ask_for_less(site: Many, config: str, tmp_path: Path) -> None:
+def test_profile_may_lower_concurrency(site: Many, config: str, tmp_path: Path) -> None:
     (tmp_path / "shy.toml").write_text('name = "shy"\nversion = "1"\n[hosts]\nmax_concurrent = 1\n', encoding="utf-8")
     urls = [site.url(f"/slow/{number}") for number in range(4)]
     done = spaniel("fetch", "-q", "--config", config, "--profile", str(tmp_path / "shy.toml"), *urls)
@@ -205,7 +205,7 @@ WITHOUT_CTRL_C = ("sh", "-c", """trap '' INT; exec "$@" """, "sh")
 
 @posix
 @pytest.mark.parametrize(("how", "before"), [*((how, ()) for how in SIGNALS), ("kill", WITHOUT_CTRL_C)])
-def test_second_signal_stops_at_once_and_keeps_what_is_done(
+def test_second_signal_stops_and_keeps_finished_pages(
     site: Many, config: str, tmp_path: Path, how: str, before: tuple[str, ...]
 ) -> None:
     number = signal.Signals[SIGNALS[how]]
@@ -221,17 +221,17 @@ def test_second_signal_stops_at_once_and_keeps_what_is_done(
         process.send_signal(number)  # `timeout` sends two, which are one request
         wait_for(process, b"press Ctrl-C again")
         process.send_signal(number)
-        _, told = process.communicate(timeout=30)
+        _, output = process.communicate(timeout=30)
     assert process.returncode == 128 + number
     assert list(folder.iterdir()) == [out]
     assert [head["url"] for head, _ in pages_in(out.read_text(encoding="utf-8"))] == [urls[0], urls[2]]
-    assert b"spaniel: stopped: 2 pages fetched" in told
-    assert b"; 1 not fetched" in told
-    assert b"Traceback" not in told
+    assert b"spaniel: stopped: 2 pages fetched" in output
+    assert b"; 1 not fetched" in output
+    assert b"Traceback" not in output
 
 
 @posix
-def test_what_nohup_has_switched_off_stays_off(site: Many, config: str) -> None:
+def test_signals_ignored_by_nohup_stay_ignored(site: Many, config: str) -> None:
     with start("--config", config, site.url("/never"), "--timeout", "60", before=("nohup",)) as process:
         assert site.hanging.wait(30)
         process.send_signal(signal.SIGHUP)
@@ -255,9 +255,7 @@ def test_ctrl_c_works_while_standard_input_is_silent(site: Many, config: str) ->
 
 @posix
 @pytest.mark.parametrize("how", SIGNALS)
-def test_what_stops_it_while_one_page_is_fetched_leaves_the_file_that_was_there(
-    site: Many, config: str, tmp_path: Path, how: str
-) -> None:
+def test_stopped_single_fetch_keeps_the_old_file(site: Many, config: str, tmp_path: Path, how: str) -> None:
     out = tmp_path / "folder" / "out.md"
     out.parent.mkdir()
     out.write_text("mine", encoding="utf-8")
@@ -270,13 +268,13 @@ def test_what_stops_it_while_one_page_is_fetched_leaves_the_file_that_was_there(
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_a_list_is_read_as_it_comes_and_its_bad_lines_are_told_with_their_urls(site: Many, config: str) -> None:
+def test_list_is_streamed_and_bad_lines_are_reported_with_urls(site: Many, config: str) -> None:
     lines = f"{site.url('/a')}\n# a comment\nnonsense\n{site.url('/gone?token=x')}\n{site.url('/gone/2')}\n"
     done = spaniel("fetch", "--config", config, "-", stdin=lines.encode())
     assert done.returncode == 1
     assert "spaniel: line 3: invalid_url: " in done.stderr
-    assert f"spaniel: line 4: http_4xx: The server answered 404 Not Found ({site.url('/gone')}?…)" in done.stderr
-    assert done.stderr.count("Check the address. The page may be gone") == 1  # a hint once is enough
+    assert f"spaniel: line 4: http_4xx: The server returned 404 Not Found ({site.url('/gone')}?…)" in done.stderr
+    assert done.stderr.count("Check the URL. The page may be private") == 1  # a hint once is enough
     assert "1 of 4 pages fetched; 3 failed (1 invalid_url, 2 http_4xx)" in done.stderr
 
 
@@ -287,13 +285,10 @@ def test_quiet_is_quiet(site: Many, config: str) -> None:
 
 
 @pytest.mark.req("D2-33")
-def test_an_empty_page_says_that_it_is_empty(site: Many, config: str) -> None:
+def test_empty_page_has_a_note(site: Many, config: str) -> None:
     done = spaniel("fetch", "--config", config, site.url("/empty"))
     assert (done.returncode, done.stdout) == (0, "")
-    assert (
-        "spaniel: note: The page has no text. If a script creates its text, --browser may show it. (no_text)"
-        in done.stderr
-    )
+    assert "spaniel: note: The page has no text. If a script creates it, try --browser. (no_text)" in done.stderr
     again = spaniel("fetch", "--config", config, "--format", "json", site.url("/empty"))
     answer = json.loads(again.stdout)
     assert (answer["chunks"], answer["note"]) == ([], "no_text, cache_hit")
@@ -305,15 +300,13 @@ def test_an_empty_page_says_that_it_is_empty(site: Many, config: str) -> None:
     assert "(no_text)" not in spaniel("fetch", "--config", config, site.url("/a")).stderr  # the control
 
 
-def test_a_page_cannot_pretend_to_be_two(site: Many, config: str) -> None:
+def test_page_cannot_forge_front_matter(site: Many, config: str) -> None:
     done = spaniel("fetch", "-q", "--config", config, site.url("/forged"), site.url("/a"))
     assert "https://bank.example/" in done.stdout
     assert [head["url"] for head, _ in pages_in(done.stdout)] == [site.url("/forged"), site.url("/a")]
 
 
-def test_a_folder_gets_one_file_for_each_page_and_keeps_what_is_not_ours(
-    site: Many, config: str, tmp_path: Path
-) -> None:
+def test_folder_gets_one_file_per_page_and_keeps_other_files(site: Many, config: str, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     urls = [site.url("/a"), site.url("/A"), site.url("/a/"), site.url("/../b?q=1&r=/etc"), site.url("/a")]
     name = f"127.0.0.1-{site.server_port}"
@@ -335,7 +328,7 @@ def test_a_folder_gets_one_file_for_each_page_and_keeps_what_is_not_ours(
     assert one.stderr.endswith(f"spaniel: written to {folder}/{name}_a.json\n")
 
 
-def test_a_folder_is_never_left_by_a_name_nor_a_link_followed(site: Many, config: str, tmp_path: Path) -> None:
+def test_file_names_stay_in_the_folder_and_links_are_not_followed(site: Many, config: str, tmp_path: Path) -> None:
     folder, victim = tmp_path / "pages", tmp_path / "victim.md"
     folder.mkdir()
     victim.write_text(f'---\nurl: "{site.url("/a")}"\n---\n', encoding="utf-8")
@@ -348,7 +341,7 @@ def test_a_folder_is_never_left_by_a_name_nor_a_link_followed(site: Many, config
     assert len(list(folder.iterdir())) == 3
 
 
-def test_all_there_is_comes_as_json_and_each_names_its_url_by_one_key(site: Many, config: str) -> None:
+def test_json_formats_name_the_url_by_one_key(site: Many, config: str) -> None:
     urls = [site.url("/moved"), site.url("/gone"), "nonsense"]
     lines = spaniel("fetch", "-q", "--config", config, "--format", "page", *urls).stdout.splitlines()
     page, gone, nonsense = map(json.loads, lines)
@@ -361,18 +354,18 @@ def test_all_there_is_comes_as_json_and_each_names_its_url_by_one_key(site: Many
     assert (gone["status"], gone["error"]["code"], gone["attempts"][0]["outcome"]) == (404, "http_4xx", "http_4xx")
     assert (nonsense["error"]["code"], nonsense["canonical_url"]) == ("invalid_url", None)
     for form in ("json", "chunks"):
-        told = spaniel("fetch", "-q", "--config", config, "--format", form, *urls).stdout.splitlines()
+        output = spaniel("fetch", "-q", "--config", config, "--format", form, *urls).stdout.splitlines()
         right = urls if form == "json" else urls[:1]  # what failed has no chunks
-        assert [json.loads(line)["requested_url"] for line in told] == right
+        assert [json.loads(line)["requested_url"] for line in output] == right
 
 
 @pytest.mark.parametrize("jobs", ["0", "65", "-1"])
-def test_a_number_of_jobs_that_makes_no_sense_is_told(jobs: str) -> None:
+def test_invalid_number_of_jobs_is_refused(jobs: str) -> None:
     done = spaniel("fetch", "--jobs", jobs, "https://a.example/")
     assert (done.returncode, "--jobs: must be 1 to 64" in done.stderr) == (2, True)
 
 
-def test_progress_is_drawn_on_a_terminal_and_nowhere_else(site: Many, config: str) -> None:
+def test_progress_is_drawn_only_on_a_terminal(site: Many, config: str) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     command = [*SPANIEL, "fetch", "--config", config, site.url("/a"), site.url("/b"), site.url("/gone")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.files import replacing, write_bytes
+from spaniel.cli.output import replacing, write_bytes
 from spaniel.errors import Code, SpanielError
 from spaniel.files import TEMPORARY_NAME
 from tests import programs
@@ -31,7 +31,7 @@ Write = Callable[[str, bytes], None]
 
 
 @both
-def test_a_link_at_a_name_that_can_be_guessed_is_not_followed(tmp_path: Path, write: Write) -> None:
+def test_link_at_a_guessable_name_is_not_followed(tmp_path: Path, write: Write) -> None:
     victim, out = tmp_path / "victim", tmp_path / "out.md"
     victim.write_bytes(b"precious")
     guesses = [tmp_path / f"out.md{end}" for end in (f".{os.getpid()}.tmp", ".tmp", ".new", "~")]
@@ -44,9 +44,7 @@ def test_a_link_at_a_name_that_can_be_guessed_is_not_followed(tmp_path: Path, wr
 
 @both
 @pytest.mark.parametrize("leads", ["to a file", "nowhere", "to a pipe"])
-def test_a_link_in_the_files_place_is_replaced_and_what_it_leads_to_stays(
-    tmp_path: Path, write: Write, leads: str
-) -> None:
+def test_link_at_the_path_is_replaced_and_its_target_kept(tmp_path: Path, write: Write, leads: str) -> None:
     target, out = tmp_path / "target", tmp_path / "out.md"
     if leads == "to a file":
         target.write_bytes(b"precious")
@@ -62,7 +60,7 @@ def test_a_link_in_the_files_place_is_replaced_and_what_it_leads_to_stays(
 
 
 @both
-def test_a_pipe_of_ones_own_is_written_to(tmp_path: Path, write: Write) -> None:
+def test_own_pipe_is_written_to(tmp_path: Path, write: Write) -> None:
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
@@ -75,7 +73,7 @@ def test_a_pipe_of_ones_own_is_written_to(tmp_path: Path, write: Write) -> None:
 
 
 @both
-def test_a_pipe_that_another_user_has_put_there_is_replaced(tmp_path: Path, write: Write) -> None:
+def test_pipe_of_another_user_is_replaced(tmp_path: Path, write: Write) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a pipe away")
     pipe = tmp_path / "out.md"
@@ -88,7 +86,7 @@ def test_a_pipe_that_another_user_has_put_there_is_replaced(tmp_path: Path, writ
 
 STANDARD = """
 import os, sys
-from spaniel.cli.files import replacing
+from spaniel.cli.output import replacing
 import encodings.utf_8
 if os.geteuid() == 0:  # so that no mistake can cost a machine its /dev/stdout
     os.setgroups([]); os.setgid(12345); os.setuid(12345)
@@ -98,7 +96,7 @@ for name in sys.argv[1:]:
 """
 
 
-def test_ones_own_descriptors_are_written_to_where_they_lead(tmp_path: Path) -> None:
+def test_own_descriptors_are_written_to(tmp_path: Path) -> None:
     names = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
     for name in names:
         out = tmp_path / "out"
@@ -112,7 +110,7 @@ def test_ones_own_descriptors_are_written_to_where_they_lead(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("trouble", [SpanielError(Code.NETWORK, error="x"), KeyboardInterrupt(), OSError(28, "full")])
-def test_a_run_that_fails_leaves_what_was_there_and_nothing_else(tmp_path: Path, trouble: BaseException) -> None:
+def test_failed_run_leaves_the_old_file_and_nothing_else(tmp_path: Path, trouble: BaseException) -> None:
     out = tmp_path / "out.md"
 
     def fail_halfway() -> None:
@@ -131,14 +129,14 @@ def test_a_run_that_fails_leaves_what_was_there_and_nothing_else(tmp_path: Path,
 
 KILLED = """
 import os, signal, sys
-from spaniel.cli.files import replacing
+from spaniel.cli.output import replacing
 with replacing(sys.argv[1]) as file:
     file.write("half"); file.flush()
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_a_run_that_is_killed_leaves_what_was_there_and_one_hidden_file(tmp_path: Path) -> None:
+def test_killed_run_leaves_the_old_file_and_one_hidden_file(tmp_path: Path) -> None:
     out = tmp_path / "out.md"
     out.write_bytes(b"mine")
     done = programs.run([sys.executable, "-c", KILLED, str(out)], cwd=ROOT, check=False)
@@ -156,7 +154,7 @@ def test_nothing_written_replaces_nothing(tmp_path: Path) -> None:
 
 
 @both
-def test_a_file_has_the_mode_that_a_shell_would_give_it_or_that_it_had(tmp_path: Path, write: Write) -> None:
+def test_file_mode_is_kept_or_the_shells_default(tmp_path: Path, write: Write) -> None:
     new, old = tmp_path / "new", tmp_path / "old"
     old.touch()
     old.chmod(0o640)
@@ -170,7 +168,7 @@ def test_a_file_has_the_mode_that_a_shell_would_give_it_or_that_it_had(tmp_path:
 
 
 @both
-def test_what_cannot_be_written_is_said(tmp_path: Path, write: Write) -> None:
+def test_write_failure_is_reported(tmp_path: Path, write: Write) -> None:
     for path, why in ((tmp_path / "no" / "out.md", "No such file"), (tmp_path, "Is a directory")):
         with pytest.raises(SpanielError, match=f"cannot be written: {why}") as caught:
             write(str(path), b"x")

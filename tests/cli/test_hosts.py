@@ -41,7 +41,7 @@ async def fetched(folder: Path, clock: FakeClock, urls: list[str], *sites: Site)
 
 
 @pytest.mark.req("FG-22")
-async def test_redirect_of_another_site_closes_a_host_for_five_minutes_at_most(tmp_path: Path) -> None:
+async def test_redirect_from_another_site_blocks_a_host_for_five_minutes_at_most(tmp_path: Path) -> None:
     clock = FakeClock(datetime.now(UTC))
     pages: dict[str, Page] = {"/trap": BUSY, "/page": text("here")}
     async with Site(pages) as victim, Site({}) as attacker:
@@ -54,7 +54,7 @@ async def test_redirect_of_another_site_closes_a_host_for_five_minutes_at_most(t
 
 
 @pytest.mark.req("FG-22")
-async def test_host_that_asks_itself_is_left_alone_for_as_long_as_it_says(tmp_path: Path) -> None:
+async def test_hosts_own_retry_after_is_respected_in_full(tmp_path: Path) -> None:
     """The positive control; a redirect within the site is its own word."""
     clock = FakeClock(datetime.now(UTC))
     pages: dict[str, Page] = {"/trap": BUSY, "/page": text("here")}
@@ -92,7 +92,7 @@ async def command(*args: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.req("FG-22")
-async def test_what_is_remembered_is_listed_and_forgotten(tmp_path: Path) -> None:
+async def test_remembered_hosts_are_listed_and_forgotten(tmp_path: Path) -> None:
     async with Site({"/": BUSY}) as one, Site({"/": BUSY}) as two:
         given = config(tmp_path, one, two)
         urls = [site.url("/", "127.0.0.1") for site in (one, two)]

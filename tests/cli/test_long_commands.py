@@ -89,7 +89,7 @@ def test_ignored_signals_stay_ignored_and_standard_error_may_be_closed(world: Wo
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SILENT])
-def test_reader_that_goes_away_ends_it_without_an_error(world: World, name: str) -> None:
+def test_closed_pipe_ends_the_run_without_an_error(world: World, name: str) -> None:
     """With -q, standard error stays empty."""
     with (
         (world.folder / "urls.txt").open("rb") as listed,
@@ -107,9 +107,9 @@ def test_reader_that_goes_away_ends_it_without_an_error(world: World, name: str)
             code = process.wait(40)
         finally:
             process.kill()
-    told = (world.folder / "stderr").read_text()
-    assert code == 0, told
-    assert [line for line in told.splitlines() if "SSRF protection" not in line] == []
+    output = (world.folder / "stderr").read_text()
+    assert code == 0, output
+    assert [line for line in output.splitlines() if "SSRF protection" not in line] == []
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_line_has_the_parts_that_fit(parts: tuple[str, ...], width: int, line: s
     assert cell_len(line) <= width
 
 
-def test_plain_lines_now_and_then_where_there_is_no_terminal(world: World) -> None:
+def test_progress_lines_without_a_terminal(world: World) -> None:
     argv = world.argv("check")
     patched = "import sys; from spaniel.cli import long_run, main; long_run.LINE_SECONDS = 0.05; main.run(sys.argv[1:])"
     with (world.folder / "stderr").open("wb") as errors:

@@ -20,11 +20,11 @@ ROBOTS = text("User-agent: *\nDisallow: /no\nAllow: /no/but\nCrawl-delay: 2\nCon
 async def ask(path: str, *options: str) -> int:
     pages = {"/robots.txt": ROBOTS, "/yes": text("x" * 10_000, headers={"X-Robots-Tag": "noai\x1b[31m"})}
     async with Site({**pages}) as site, engine_for(site) as engine:
-        return await may_i.ask(may_i.parser().parse_args([site.url(path), *options]), engine)
+        return await may_i.check_robots(may_i.parser().parse_args([site.url(path), *options]), engine)
 
 
 @pytest.mark.req("FR-WF-08c")
-async def test_no_comes_with_the_line_that_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_no_has_the_line_that_disallows(capsys: pytest.CaptureFixture[str]) -> None:
     assert await ask("/no/x") == 3
     out = capsys.readouterr().out
     assert out.startswith("no http://site.example")
@@ -33,12 +33,12 @@ async def test_no_comes_with_the_line_that_says_so(capsys: pytest.CaptureFixture
     assert "content-signal: ai-train=no" in out
 
 
-async def test_yes_comes_with_what_the_page_itself_says(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_yes_has_the_headers_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert await ask("/yes") == 0
     out = capsys.readouterr().out
     assert out.startswith("yes ")
     assert "x-robots-tag: noai\\x1b[31m" in out
-    assert "no rule of group '*' speaks of it" in out
+    assert "no rule of group '*' matches" in out
 
 
 async def test_json_has_the_same_facts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_a_url_that_is_refused_ends_with_its_own_code(url: str, code: str, exit_
     assert "Traceback" not in done.stderr
 
 
-def test_the_settings_file_opens_what_it_says_and_warns(tmp_path: Path) -> None:
+def test_settings_file_opens_the_guard_with_a_warning(tmp_path: Path) -> None:
     """A whole process against a real site on loopback, let in by a settings file."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _NotFound) as server:
         Thread(target=server.serve_forever, daemon=True).start()

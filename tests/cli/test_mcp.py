@@ -18,7 +18,7 @@ from tests.programs import SPANIEL, spaniel
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
-def test_at_a_terminal_it_says_what_it_is_and_ctrl_c_stops_it(options: list[str], tmp_path: Path) -> None:
+def test_at_a_terminal_it_explains_itself_and_ctrl_c_stops_it(options: list[str], tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     process = programs.Popen(
         [*SPANIEL, "mcp", *options],
@@ -31,20 +31,20 @@ def test_at_a_terminal_it_says_what_it_is_and_ctrl_c_stops_it(options: list[str]
     )
     try:
         assert process.stderr
-        told = b"".join(process.stderr.readline() for _ in range(3)).decode()
+        output = b"".join(process.stderr.readline() for _ in range(3)).decode()
         os.write(ours, b"\x03")
         out, rest = process.communicate(timeout=60)
     finally:
         process.kill()
         os.close(ours)
         os.close(theirs)
-    assert "server for AI assistants" in told
-    assert "Ctrl-C to stop" in told
+    assert "server for AI assistants" in output
+    assert "Ctrl-C to stop" in output
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in rest
 
 
-def test_a_host_is_not_told(tmp_path: Path) -> None:
+def test_explanation_is_not_printed_for_a_host(tmp_path: Path) -> None:
     done = programs.run([*SPANIEL, "mcp"], input=b"", capture_output=True, check=False, timeout=60, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -66,7 +66,7 @@ def test_plain_schemas_are_for_hosts_that_reject_parts_of_json_schema() -> None:
 
 
 @pytest.mark.req("NFR-WF-REL-02")
-def test_a_signal_at_any_moment_of_the_start_ends_it_without_a_word() -> None:
+def test_signal_during_the_start_ends_it_silently() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.mcp.interrupted", "6"], capture_output=True, check=True, timeout=300
     )
@@ -76,7 +76,7 @@ def test_a_signal_at_any_moment_of_the_start_ends_it_without_a_word() -> None:
 
 
 @pytest.mark.req("D2-38", "FR-WF-02")
-def test_only_other_profiles_than_the_srds_offer_rendering_arguments() -> None:
+def test_rendering_arguments_need_a_profile_beyond_the_srds() -> None:
     taken: dict[str, dict[str, Any]] = {}
     for profile in ("web_fetch", "reader"):
         with raw("--profile", profile) as server:

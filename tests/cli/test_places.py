@@ -12,7 +12,7 @@ from spaniel.hosts.scheduler import PlaceClock
 from tests.hosts.virtual import VirtualClock
 
 
-async def test_so_many_in_all_and_so_many_at_one_host_in_their_order() -> None:
+async def test_concurrency_is_limited_in_total_and_per_host_in_order() -> None:
     places, here, order = Places(5, 2), Counter[str](), []
     most, most_here = 0, Counter[str]()
 
@@ -34,7 +34,7 @@ async def test_so_many_in_all_and_so_many_at_one_host_in_their_order() -> None:
 
 
 @pytest.mark.req("FG-46")
-async def test_fetch_that_waits_before_a_retry_holds_no_place() -> None:
+async def test_fetch_waiting_before_a_retry_frees_its_slot() -> None:
     clock, places, ended = VirtualClock(), Places(1, 1), list[tuple[str, float]]()
 
     async def fetch(name: str, host: str, waits: float = 0.0) -> None:
@@ -51,7 +51,7 @@ async def test_fetch_that_waits_before_a_retry_holds_no_place() -> None:
     assert ended[2] == ("slow", 45.0)
 
 
-async def test_fetch_that_is_cancelled_leaves_its_place_to_others() -> None:
+async def test_cancelled_fetch_frees_its_slot() -> None:
     places, inside = Places(1, 1), asyncio.Event()
 
     async def stay() -> None:

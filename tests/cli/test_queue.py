@@ -38,7 +38,7 @@ class Place:
     def fetch(self, *urls: str) -> subprocess.CompletedProcess[str]:
         return spaniel("fetch", "-q", "--config", self.config, "--profile", str(self.profile), *urls)
 
-    def put(self, *urls: str, message: str = "The server answered 503 Busy", profile: str = "mine") -> None:
+    def put(self, *urls: str, message: str = "The server returned 503 Busy", profile: str = "mine") -> None:
         queue = Queue(QueueSettings(f"{self.folder}/cache/queue"))
         for url in urls:
             attempts = [
@@ -55,7 +55,7 @@ def place(tmp_path: Path) -> Place:
 
 
 @pytest.mark.req("FG-35")
-async def test_a_page_that_failed_is_listed_shown_tried_again_and_taken_out(tmp_path: Path) -> None:
+async def test_failed_page_is_listed_shown_retried_and_removed(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/back": text("", 503), "/lost": text("", 410), "/there": html("<p>x</p>")}
     async with Site(pages) as site:
         place = Place(tmp_path, site.port)
@@ -85,7 +85,7 @@ async def test_a_page_that_failed_is_listed_shown_tried_again_and_taken_out(tmp_
 
 
 @pytest.mark.req("FG-35")
-def test_pages_are_taken_out_by_number_by_url_or_all_at_once(place: Place) -> None:
+def test_pages_are_removed_by_number_url_or_all(place: Place) -> None:
     place.put(*(f"https://a.example/{number}" for number in range(5)))
     assert place.queue("done").returncode == 2
     assert place.queue("done", "--all", "1").returncode == 2
@@ -97,7 +97,7 @@ def test_pages_are_taken_out_by_number_by_url_or_all_at_once(place: Place) -> No
     assert place.queue("done", "--all").stdout == "removed: 2\n"
 
 
-def test_a_queue_that_was_never_used_is_empty_and_none_is_made(place: Place) -> None:
+def test_unused_queue_is_empty_and_not_created(place: Place) -> None:
     for command in ("ls", "export", "retry"):
         done = place.queue(command)
         assert (done.returncode, done.stdout) == (0, "")
@@ -106,7 +106,7 @@ def test_a_queue_that_was_never_used_is_empty_and_none_is_made(place: Place) -> 
 
 
 @pytest.mark.req("FG-35")
-def test_the_queue_is_written_for_other_programs(place: Place) -> None:
+def test_queue_is_exported(place: Place) -> None:
     urls = ["https://a.example/1", 'https://a.example/2?a="b",c']
     place.put(*urls, message='it said "no", and\nmore')
     lines = [json.loads(line) for line in place.queue("export").stdout.splitlines()]
@@ -124,7 +124,7 @@ def test_the_queue_is_written_for_other_programs(place: Place) -> None:
     assert "cannot be written" in unwritable.stderr
 
 
-def test_a_profile_that_is_gone_is_told_and_the_page_stays(place: Place) -> None:
+def test_missing_profile_is_reported_and_the_page_kept(place: Place) -> None:
     place.put("https://a.example/1")
     place.profile.unlink()
     done = place.queue("retry", "-q")
@@ -137,7 +137,7 @@ def test_a_profile_that_is_gone_is_told_and_the_page_stays(place: Place) -> None
     assert len(place.queue("ls").stdout.splitlines()) == 2
 
 
-def test_nothing_that_is_listed_steers_a_terminal(place: Place) -> None:
+def test_listed_text_cannot_control_the_terminal(place: Place) -> None:
     place.put("https://a.example/\x1b[31m\u202e", message="\x1b]0;title\x07 \u202e")
     for command in (("ls",), ("show", "1"), ("retry", "-q")):
         done = place.queue(*command)

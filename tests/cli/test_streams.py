@@ -19,7 +19,7 @@ def shell(command: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(["/bin/bash", "-c", line], capture_output=True, timeout=60, env=env or None, check=False)
 
 
-def test_a_file_is_replaced_only_by_what_was_fetched(place: Place, tmp_path: Path) -> None:
+def test_failed_fetch_does_not_replace_the_output_file(place: Place, tmp_path: Path) -> None:
     kept = tmp_path / "kept.md"
     kept.write_text("mine", encoding="utf-8")
     fetch = ("fetch", "-q", "--config", place.config, "-o", str(kept))
@@ -33,7 +33,7 @@ def test_a_file_is_replaced_only_by_what_was_fetched(place: Place, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("spaniel canon https://a.example/ > /dev/full", "No space left"),
         ("spaniel config show > /dev/full", "No space left"),
@@ -45,14 +45,14 @@ def test_a_file_is_replaced_only_by_what_was_fetched(place: Place, tmp_path: Pat
         ("spaniel config show --config /dev", "Is a directory"),
     ],
 )
-def test_a_stream_that_is_not_there_is_said(command: str, told: str) -> None:
+def test_missing_standard_stream_is_reported(command: str, message: str) -> None:
     done = shell(command)
     assert done.returncode == 2, done
-    assert told in done.stderr.decode()
+    assert message in done.stderr.decode()
     assert b"internal" not in done.stderr
 
 
-def test_nobody_need_listen_to_what_is_said_beside_the_output(tmp_path: Path) -> None:
+def test_closed_standard_error_does_not_stop_the_work(tmp_path: Path) -> None:
     """Services and jobs may be started without standard error; what goes wrong there must not cost the output."""
     (tmp_path / "notes.md").write_text("[a](none.md)\n")
     done = shell(f"spaniel check --no-history {tmp_path}/notes.md 2>&-")
@@ -75,7 +75,7 @@ def test_output_is_utf_8_whatever_the_locale() -> None:
     assert (done.returncode, "é ☃" in done.stdout.decode("utf-8")) == (0, True)
 
 
-def test_the_cache_that_is_looked_at_is_the_one_that_is_used(place: Place, tmp_path: Path) -> None:
+def test_cache_command_reads_the_cache_of_fetch(place: Place, tmp_path: Path) -> None:
     assert spaniel("fetch", "-q", "--config", place.config, f"{place.url}/page").returncode == 0
     assert "1 entries" in spaniel("cache", "stats", "--config", place.config).stdout
     other = tmp_path / "other"
@@ -85,33 +85,33 @@ def test_the_cache_that_is_looked_at_is_the_one_that_is_used(place: Place, tmp_p
     assert "no page cache" in done.stderr
 
 
-def test_of_several_urls_the_one_that_failed_is_named(place: Place) -> None:
+def test_failed_url_is_named_if_there_are_several(place: Place) -> None:
     done = spaniel("fetch", "-q", "--config", place.config, f"{place.url}/page", f"{place.url}/gone")
     assert done.returncode == 1
     assert f"{place.url}/gone: http_4xx" in done.stderr
 
 
-def test_a_budget_is_for_json(place: Place) -> None:
+def test_max_bytes_needs_json(place: Place) -> None:
     done = spaniel("fetch", "--config", place.config, "--max-bytes", "400", f"{place.url}/page")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--format json" in done.stderr
 
 
-async def test_fetch_in_a_running_loop_says_what_to_write_instead() -> None:
+async def test_fetch_in_a_running_loop_suggests_the_async_client() -> None:
     with pytest.raises(RuntimeError, match=r"await spaniel\.afetch"):
         package.fetch("https://a.example/")
 
 
-def test_make_run_hands_its_url_to_nobody_but_spaniel(tmp_path: Path) -> None:
+def test_make_run_passes_its_url_only_to_spaniel(tmp_path: Path) -> None:
     makefile = Path(__file__).parents[2] / "Makefile"
     trap = tmp_path / "trap"
-    told = subprocess.run(
+    output = subprocess.run(
         ["make", "-f", str(makefile), "-n", "run", f"URL=x`touch {trap}`$(shell touch {trap})"],
         capture_output=True,
         timeout=60,
         cwd=makefile.parent,
         check=False,
     )
-    assert told.returncode == 0
-    assert b"touch" not in told.stdout.replace(b"touch .venv", b"")
+    assert output.returncode == 0
+    assert b"touch" not in output.stdout.replace(b"touch .venv", b"")
     assert not trap.exists()

@@ -1,4 +1,4 @@
-"""`spaniel check` and `spaniel db check` as people run them, against hosts on loopback that keep a log."""
+"""Runs `spaniel check` and `spaniel db check` as processes, against hosts on loopback that log their requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Served(NamedTuple):
         return f"http://127.0.0.{host}:{self.port}{path}"
 
     def urls(self, count: int) -> list[str]:
-        """At all hosts in turn."""
+        """URLs at all hosts in turn."""
         return [self.url(f"/ok{n}", 1 + n % HOSTS) for n in range(count)]
 
     def requests(self) -> list[Request]:
@@ -44,7 +44,7 @@ class Served(NamedTuple):
         return [Request(host, method, path, float(came), float(gone)) for host, method, path, came, gone in whole]
 
     def asked(self) -> set[str]:
-        """The URLs that were asked, but those that cannot exist and only try a host's HEAD."""
+        """The URLs that were requested, without the ones that test whether HEAD can be trusted."""
         return {f"http://{each.host}:{self.port}{each.path}" for each in self.requests() if each.path.startswith("/ok")}
 
     def by_host(self) -> dict[str, list[Request]]:
@@ -54,7 +54,7 @@ class Served(NamedTuple):
         return found
 
     def database(self, urls: Sequence[str], name: str = "urls") -> Path:
-        """A database of these links."""
+        """Write a database with these links."""
         folder = self.folder / name
         folder.mkdir()
         paths = defaultdict(list)
@@ -99,7 +99,7 @@ def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
 
 
 def results(text: str) -> dict[str, dict[str, Any]]:
-    """JSON lines by URL; a URL that is told twice is a mistake."""
+    """JSON lines by URL; fails if a URL is reported twice."""
     rows = [json.loads(line) for line in text.splitlines()]
     found = {row["url"]: row for row in rows}
     assert len(found) == len(rows)

@@ -1,4 +1,4 @@
-"""What tests of links share: a history, and the clock on the wall beside it."""
+"""Fixtures: a history and its clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MONDAY = 1_800_000_000.0
 
 
 class Wall:
-    """A clock that stands where a test puts it."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = MONDAY

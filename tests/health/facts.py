@@ -1,4 +1,4 @@
-"""Facts about a link, made up in a word or two."""
+"""Short constructors for observations and verdicts in tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def refusal(code: Code, cause: str = "", *chain: Hop, method: str = "GET", **fac
     return Observation(NOW, evidence, str(code), "The sentence of it", cause, **facts)  # type: ignore[arg-type]
 
 
-def told(observation: Observation, past: Past = NOTHING, **expected: object) -> Checked:
+def judged(observation: Observation, past: Past = NOTHING, **expected: object) -> Checked:
     link = Link(URL, expected=Expected(**expected))  # type: ignore[arg-type]
     checked = judge(observation, link, past)
     assert checked.link is link

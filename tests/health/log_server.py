@@ -1,8 +1,8 @@
-"""Hosts on loopback that write down every request, in a process of their own: `python -m tests.health.log_server LOG`.
+"""Hosts on loopback that log every request, in a separate process: `python -m tests.health.log_server LOG PAUSE`.
 
-They are 127.0.0.1 to 127.0.0.8, at one port. A line of the log is: host, method, path, when it came, when the answer
-began to go. Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/busy…` that it has no time, `/never…`
-nothing; all else is a 404.
+They are 127.0.0.1 to 127.0.0.8, at one port. A line of the log is: host, method, path, time of the request, time of the
+response. The path selects the response: `/ok…` a page, `/to?URL` a redirect, `/busy…` a 429, `/never…` none; otherwise
+a 404.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from urllib.parse import unquote
 
 HOSTS = 8
-PAGE = b"<!doctype html><title>A page</title><p>The river in spring carries more water than anybody remembers.</p>"
+PAGE = b"<!doctype html><title>A page</title><p>The river in spring carries more water than ever before.</p>"
 
 
 class Server:
@@ -30,7 +30,7 @@ class Server:
                 while (await reader.readline()).strip():
                     pass
                 await asyncio.sleep(self._pause)
-                self._log.write(f"{host} {method} {path} {came:.6f} {time.monotonic():.6f}\n")  # before it can be there
+                self._log.write(f"{host} {method} {path} {came:.6f} {time.monotonic():.6f}\n")
                 await self._answer(writer, method, path)
         except (ConnectionError, ValueError):
             pass
@@ -53,7 +53,7 @@ class Server:
 
 
 async def listen(server: Server) -> tuple[int, list[asyncio.Server]]:
-    """At one port of all hosts; somebody else may have it at one of them, and then it is another."""
+    """Listen at one port of all hosts. If another process uses it at one of them, try another port."""
     for _ in range(50):
         opened = [await asyncio.start_server(server.serve, "127.0.0.1", 0)]
         port = opened[0].sockets[0].getsockname()[1]
@@ -65,13 +65,13 @@ async def listen(server: Server) -> tuple[int, list[asyncio.Server]]:
                 each.close()
             continue
         return port, opened
-    raise OSError("there is no port that is free at all hosts")
+    raise OSError("no port is free at all hosts")
 
 
 async def main() -> None:
     port, opened = await listen(Server(sys.argv[1], float(sys.argv[2])))
     print(port, flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it has gone
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until the parent process ends
     for each in opened:
         each.close()
 

@@ -1,4 +1,4 @@
-"""The tricks that hosts play: each is a coroutine over one request, most of them made by a word or two."""
+"""Behaviors of hosts in tests. Each is a coroutine that handles one request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cache
 from tests.health.world import HungUpError, Play, Visit
 
 HTML = "Content-Type: text/html; charset=utf-8"
-WORDS = "The spaniel fetches gently, goes where it is sent, stays where it is told, and brings back what was asked. "
+WORDS = "The spaniel fetches gently, goes where it is sent, stays where it should, and returns what was requested. "
 
 PAGE = f"<html><title>A page</title><body><h1 id=top-of-it>A page</h1><p>{WORDS * 3}</p></body></html>".encode()
 ELSEWHERE = "elsewhere.test"  # a host that answers, for redirects
@@ -42,7 +42,7 @@ def by_method(head: Play, get: Play) -> Play:
 
 
 def in_turn(*plays: Play) -> Play:
-    """One after another; the last for ever."""
+    """One after the other; the last one is repeated."""
 
     async def play(visit: Visit) -> None:
         await plays[min(len(visit.host.heard), len(plays)) - 1](visit)
@@ -51,7 +51,7 @@ def in_turn(*plays: Play) -> Play:
 
 
 def paths(**by_path: Play) -> Play:
-    """By the first segment of the path; `other` for the rest, a 404 where there is none."""
+    """By the first segment of the path; `other` for the rest, else a 404."""
 
     async def play(visit: Visit) -> None:
         segment = visit.path.strip("/").partition("/")[0].partition("?")[0].translate(str.maketrans(".-", "__"))
@@ -85,24 +85,24 @@ def chain(length: int, *statuses: int) -> Play:
 
 
 def busy(status: int, *fields: str, seconds: float | None = None) -> Play:
-    """The host asks to be left alone, with a date where seconds are given."""
+    """The host asks to retry later; with `seconds`, by a date."""
 
     async def play(visit: Visit) -> None:
         date = visit.world.clock.now() + timedelta(seconds=seconds or 0)
-        wish = (f"Retry-After: {format_datetime(date, usegmt=True)}",) if seconds else fields
-        await visit.say(status, b"<h1>Busy</h1>", *wish)
+        retry_after = (f"Retry-After: {format_datetime(date, usegmt=True)}",) if seconds else fields
+        await visit.say(status, b"<h1>Busy</h1>", *retry_after)
 
     return play
 
 
-def needs_cookie(*, by_way_of: str = "") -> Play:
-    """The page for whoever brings the cookie that was set; a redirect to itself for whoever does not."""
+def needs_cookie(*, through: str = "") -> Play:
+    """The page if the request has the cookie; otherwise a redirect that sets it."""
 
     async def play(visit: Visit) -> None:
         if "seen=yes" in (visit.request.header("cookie") or ""):
             await fine(visit)
-        elif by_way_of and visit.path != by_way_of:
-            await to(by_way_of, 302)(visit)
+        elif through and visit.path != through:
+            await to(through, 302)(visit)
         else:
             await to("/docs/page", 302, "Set-Cookie: seen=yes; Path=/; HttpOnly", "Set-Cookie: b=2; Max-Age=9")(visit)
 
@@ -110,7 +110,7 @@ def needs_cookie(*, by_way_of: str = "") -> Play:
 
 
 async def anothers_cookie(visit: Visit) -> None:
-    """It wants a cookie that only another origin has set: nobody may bring it."""
+    """Requires a cookie that another origin has set, so no client can send it."""
     if "seen=yes" in (visit.request.header("cookie") or ""):
         await fine(visit)
     else:
@@ -118,7 +118,7 @@ async def anothers_cookie(visit: Visit) -> None:
 
 
 async def elsewhere(visit: Visit) -> None:
-    """The other host: pages, and a cookie for whoever wants to take it away."""
+    """The other host: pages, and a cookie."""
     if visit.path.startswith("/set?"):
         await to(visit.path.removeprefix("/set?"), 302, "Set-Cookie: seen=yes")(visit)
     elif visit.path.startswith("/gone"):
@@ -133,7 +133,7 @@ async def known_agents_only(visit: Visit) -> None:
 
 
 async def hang(visit: Visit) -> None:
-    """Hears, and never says a word."""
+    """Never responds."""
     await visit.wire.reader.read()
     raise HungUpError
 
@@ -170,7 +170,7 @@ async def endless_body(visit: Visit) -> None:
 
 
 async def silent_body(visit: Visit) -> None:
-    """The head, and nothing after it."""
+    """Sends headers, but no body."""
     await visit.wire.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n")
     if visit.request.method != "HEAD":
         await hang(visit)
@@ -184,7 +184,7 @@ async def dripping_body(visit: Visit) -> None:
 
 
 async def head_with_a_body(visit: Visit) -> None:
-    """What no server may do: the body comes with HEAD, too."""
+    """Sends a body in response to HEAD, which is invalid."""
     await visit.wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE)
 
 
@@ -207,7 +207,7 @@ async def bomb(visit: Visit) -> None:
 
 
 def like(body: str) -> Play:
-    """A site that answers anything with the same page, in which the address stands."""
+    """Returns the same page for every path, with the path in it."""
 
     async def play(visit: Visit) -> None:
         await html(body.format(path=visit.path))(visit)
@@ -216,7 +216,7 @@ def like(body: str) -> Play:
 
 
 def advert(body: bytes) -> Play:
-    """A page whose advertisement is another one each time."""
+    """A page whose advertisement changes with every request."""
 
     async def play(visit: Visit) -> None:
         number = len(visit.host.heard)
@@ -226,7 +226,7 @@ def advert(body: bytes) -> Play:
 
 
 def from_day(*turns: tuple[float, Play]) -> Play:
-    """From that day on it plays so: days since the world began."""
+    """Behaviors by the day since the start of the world."""
 
     async def play(visit: Visit) -> None:
         day = visit.world.day
@@ -236,7 +236,7 @@ def from_day(*turns: tuple[float, Play]) -> Play:
 
 
 def site(pages: Mapping[str, Play], head: Play | None = None) -> Play:
-    """Pages by their paths; the rest is a 404. HEAD may say the same to all."""
+    """Pages by path, else a 404; with `head`, all HEAD requests get the same response."""
 
     async def play(visit: Visit) -> None:
         if head is not None and visit.request.method == "HEAD":

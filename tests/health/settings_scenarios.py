@@ -1,4 +1,4 @@
-"""What can be seen of the settings of link checks: scenarios for tests/pipeline/test_every_setting.py."""
+"""Observable effects of the settings of link checks: scenarios for tests/pipeline/test_every_setting.py."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
+from spaniel.cli.check import UnreadDocuments, links_of
 from spaniel.cli.check import parser as check_parser
-from spaniel.cli.check_sources import Unread, links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
@@ -45,17 +45,17 @@ async def _most_at_once(place: Place, links: list[str]) -> int:
 
 
 async def most_at_once(place: Place) -> object:
-    """Whether more than one host is asked at a time."""
+    """Whether several hosts are requested at a time."""
     return await _most_at_once(place, [place.site.url(f"/slow{n}", f"{n}.example") for n in range(6)]) > 1
 
 
 async def most_at_one_host(place: Place) -> object:
-    """Whether one host is asked for more than one link at a time."""
+    """Whether several links of one host are requested at a time."""
     return await _most_at_once(place, [place.site.url(f"/slow{n}") for n in range(6)]) > 1
 
 
 async def pauses(place: Place) -> object:
-    """Whether a host is left alone between two requests."""
+    """Whether there is a delay between two requests to a host."""
     _, clock = await checked(place, [place.site.url("/a"), place.site.url("/long")])
     return sum(clock.slept) > 0
 
@@ -71,7 +71,7 @@ async def late_content(place: Place) -> object:
 
 
 async def busy_host(place: Place) -> object:
-    """A host that asks for time once, and is well afterwards."""
+    """A host that asks to retry later once."""
     left = iter([text("", 429, {"Retry-After": "30"})])
 
     async def page() -> Reply:
@@ -92,13 +92,13 @@ async def where_the_past_is(place: Place) -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(place.folder / "state"))
         history = documents_history(health_settings(place.settings))
-        history.begin("test", "")
+        list(history.settle("run", lambda *_: [], network=True))
         history.close()
     return [str(file.parent.relative_to(place.folder)) for file in place.folder.rglob("health.sqlite3")]
 
 
 async def how_often(place: Place) -> object:
-    """Whether the table of priorities is looked for where the setting says."""
+    """Whether the priorities are read from the file of the setting."""
     folder = place.folder / "links"
     create(str(folder))
     (folder / "a.example.yaml").write_text("---\n---\n_path: /\n")
@@ -110,7 +110,7 @@ async def how_often(place: Place) -> object:
 
 
 def local_page(link: str) -> Look:
-    """What becomes of a link to a page that a documentation generator makes."""
+    """The verdict on a link to a page that a documentation generator creates."""
 
     async def look(place: Place) -> object:
         (place.folder / "y").mkdir()
@@ -118,7 +118,7 @@ def local_page(link: str) -> Look:
             (place.folder / name).write_text("# X\n")
         (place.folder / "a.md").write_text(f"[x]({link})\n")
         args = check_parser().parse_args([str(place.folder / "a.md"), "--offline"])
-        [found] = links_of(args, place.settings, Unread())
+        [found] = links_of(args, place.settings, UnreadDocuments())
         assert isinstance(found, Checked)
         return str(found.verdict)
 

@@ -1,7 +1,7 @@
-"""Sites on loopback for `spaniel check` in this process: hosts by name or address, each answers by path.
+"""Sites on loopback for `spaniel check` in this process.
 
-A name is resolved by a stub in place of the system's resolver; a site runs in a thread of its own, so that the command
-may run its own event loop.
+Names are resolved by a stub in place of the system's resolver. A site runs in its own thread, because the command runs
+its own event loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spaniel.cli import main as cli
 HTML = "Content-Type: text/html; charset=utf-8"
 
 
-class Asked(NamedTuple):
+class SiteRequest(NamedTuple):
     """One request."""
 
     method: str
@@ -35,10 +35,10 @@ class Reply(NamedTuple):
     status: int = 200
     body: bytes | str = b""
     fields: tuple[str, ...] = (HTML,)
-    action: str = ""  # 'reset': the connection is reset instead; 'hang': nothing is answered
+    action: str = ""  # instead of the reply: 'reset' resets the connection, 'hang' sends nothing
 
 
-Replies = Callable[[Asked], Reply] | Mapping[str, Reply]
+Replies = Callable[[SiteRequest], Reply] | Mapping[str, Reply]
 MISSING = Reply(404, "<h1>Not found</h1>")
 
 
@@ -51,11 +51,11 @@ def to(location: str, status: int = 302) -> Reply:
 
 
 class Site:
-    """A server at one port of an address. `asked` lists the requests in order."""
+    """A server at one port of an address. `requests` lists them in order."""
 
     def __init__(self, replies: Replies, address: str = "127.0.0.1") -> None:
         self._replies, self._address = replies, address
-        self.asked: list[Asked] = []
+        self.requests: list[SiteRequest] = []
         self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
@@ -65,7 +65,7 @@ class Site:
         return f"http://{host or self._address}:{self.port}{path}"
 
     def methods(self, prefix: str = "") -> list[str]:
-        return [f"{each.method} {each.path}" for each in self.asked if each.path.startswith(prefix)]
+        return [f"{each.method} {each.path}" for each in self.requests if each.path.startswith(prefix)]
 
     def __enter__(self) -> Site:
         self._thread.start()
@@ -87,7 +87,7 @@ class Site:
         for task in tasks:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.run_until_complete(asyncio.sleep(0))  # for the last of them to be closed
+        self._loop.run_until_complete(asyncio.sleep(0))  # lets the last of them close
         self._loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -100,9 +100,9 @@ class Site:
                     if field.lower().startswith(b"host:"):
                         host = field[5:].strip().decode().rpartition(":")[0]
                 method, path = line.decode().split()[:2]
-                asked = Asked(method, path, host, nth)
-                self.asked.append(asked)
-                reply = self._replies(asked) if callable(self._replies) else self._replies.get(path, MISSING)
+                request = SiteRequest(method, path, host, nth)
+                self.requests.append(request)
+                reply = self._replies(request) if callable(self._replies) else self._replies.get(path, MISSING)
                 if reply.action == "hang":
                     await asyncio.Event().wait()
                 if reply.action == "reset":
@@ -128,7 +128,7 @@ class Done(NamedTuple):
     err: str
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """JSON lines by URL; a URL that is reported twice is a mistake."""
+        """JSON lines by URL; fails if a URL is reported twice."""
         rows = [json.loads(line) for line in self.out.splitlines()]
         found = {row["url"]: row for row in rows}
         assert len(found) == len(rows)

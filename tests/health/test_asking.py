@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import tracemalloc
-from collections.abc import Iterable
 
 import pytest
 
-from spaniel.health.hops import Ways
+from spaniel.health.hops import LinkOptions
 from spaniel.health.links import Link
 from spaniel.health.pages import KEPT, SPARE, Needs, needs_of
-from spaniel.health.requests import Asker, Hints, Observation
+from spaniel.health.requests import Hints, LinkClient, Observation
 from spaniel.net.deadline import Deadline
-from spaniel.reading import Document, read
+from spaniel.reading import Document, read, read_as
+from spaniel.reading.kinds import DetectedKind
 from spaniel.verdicts import ANYTHING, Expected
 from tests.health.plays import PAGE, WORDS, by_method, fine, html, in_turn, missing, reset, says, site, to
 from tests.health.truth import PATIENT
@@ -23,8 +23,8 @@ PIECE, PIECES = b"0123456789abcdef" * 4096, 512  # 32 MiB
 THREE = {"/d/1": fine, "/d/2": fine, "/d/3": fine}
 
 
-async def ask(asker: Asker, world: World, *paths: str) -> list[int | None]:
-    return [(await asker.ask(Link(world.url("a.test", path)))).evidence.status for path in paths]
+async def ask(client: LinkClient, world: World, *paths: str) -> list[int | None]:
+    return [(await client.check(Link(world.url("a.test", path)))).evidence.status for path in paths]
 
 
 def heard(world: World) -> list[str]:
@@ -33,26 +33,26 @@ def heard(world: World) -> list[str]:
 
 
 async def observe(
-    play: Play, link: Link, ways: Ways = PATIENT, hints: Hints | None = None
+    play: Play, link: Link, options: LinkOptions = PATIENT, hints: Hints | None = None
 ) -> tuple[Observation, list[str]]:
     """A link to /d/1 of a host that plays so, and what the host heard."""
     async with open_world([Host("a.test", play)]) as world:
-        seen = await world.asker(ways).ask(link._replace(url=world.url("a.test", "/d/1")), hints or Hints())
+        seen = await world.client(options).check(link._replace(url=world.url("a.test", "/d/1")), hints or Hints())
         return seen, heard(world)
 
 
 async def test_head_is_enough_once_it_has_told_the_truth() -> None:
     async with open_world([Host("a.test", site(THREE))]) as world:
-        assert await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3") == [200, 200, 200]
+        assert await ask(world.client(PATIENT), world, "/d/1", "/d/2", "/d/3") == [200, 200, 200]
         # The first good answer is confirmed by GET; before the second, HEAD is tried with a page that cannot exist.
         assert heard(world) == ["HEAD /d/1", "GET /d/1", "HEAD /d/2", "HEAD /d/3"]
 
 
 async def test_where_head_said_otherwise_get_is_asked_from_then_on() -> None:
     async with open_world([Host("a.test", site(THREE, head=says(405)))]) as world:
-        asker = world.asker(PATIENT)
-        first = await asker.ask(Link(world.url("a.test", "/d/1")))
-        second = await asker.ask(Link(world.url("a.test", "/d/2")))
+        client = world.client(PATIENT)
+        first = await client.check(Link(world.url("a.test", "/d/1")))
+        second = await client.check(Link(world.url("a.test", "/d/2")))
         assert heard(world) == ["HEAD /d/1", "GET /d/1", "GET /d/2"]
     assert (first.head_differs, second.head_differs) == (True, False)
     assert (first.evidence.attempts, second.evidence.attempts) == (2, 1)
@@ -72,7 +72,7 @@ async def test_what_is_remembered_of_head_is_what_it_said_of_the_same_page(play:
 
 
 @pytest.mark.parametrize(
-    ("link", "ways", "hints"),
+    ("link", "options", "hints"),
     [
         (Link("", expected=Expected(length=1)), PATIENT, Hints()),
         (Link("", expected=Expected(sha256="0" * 64)), PATIENT, Hints()),
@@ -83,8 +83,8 @@ async def test_what_is_remembered_of_head_is_what_it_said_of_the_same_page(play:
         (Link(""), PATIENT._replace(use_head=False), Hints()),
     ],
 )
-async def test_get_is_asked_at_once_where_head_cannot_be_enough(link: Link, ways: Ways, hints: Hints) -> None:
-    seen, asked = await observe(fine, link, ways, hints)
+async def test_get_is_asked_at_once_where_head_cannot_be_enough(link: Link, options: LinkOptions, hints: Hints) -> None:
+    seen, asked = await observe(fine, link, options, hints)
     assert asked == ["GET /d/1"]
     assert (seen.evidence.method, seen.evidence.attempts) == ("GET", hints.attempts + 1)
 
@@ -160,7 +160,7 @@ async def test_nothing_is_taken_of_what_says_nothing(kind: str) -> None:
 async def test_a_host_whose_head_is_not_plain_is_asked_by_get_once_for_each_link() -> None:
     wall = by_method(in_turn(fine, fine, fine, says(403)), fine)
     async with open_world([Host("a.test", wall)]) as world:
-        assert await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3", "/d/4") == [200, 200, 200, 200]
+        assert await ask(world.client(PATIENT), world, "/d/1", "/d/2", "/d/3", "/d/4") == [200, 200, 200, 200]
         assert heard(world)[2:] == ["HEAD /d/2", "HEAD /d/3", "GET /d/3", "GET /d/4"]
 
 
@@ -183,29 +183,27 @@ async def test_a_page_is_measured_as_it_is_meant_and_its_text_besides() -> None:
 
 
 class Reader:
-    """Reads where it was handed a page."""
+    """PageReader where it was handed a page."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document:
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document:
         self.sizes.append(len(body))
         assert deadline.left() > 0
-        return read(body, content_type, url, kinds)
+        return read_as(kind, body, url)
 
 
 async def test_long_pages_are_read_where_they_hold_up_nobody() -> None:
     reader = Reader()
     long = f"<h1>Long</h1><p>{WORDS * 1000}</p>"
     async with open_world([Host("a.test", site({"/short": fine, "/long": html(long)}))]) as world:
-        asker = Asker(world.door, world.clock, PATIENT, reader)
-        assert await ask(asker, world, "/short", "/long") == [200, 200]
+        client = LinkClient(world.door, world.clock, PATIENT, reader)
+        assert await ask(client, world, "/short", "/long") == [200, 200]
         assert reader.sizes == [len(PAGE)]  # the second was asked by HEAD alone
-        seen = await asker.ask(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
+        seen = await client.check(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
         assert reader.sizes == [len(PAGE), len(long)]
-        by_thread = await world.asker(PATIENT).ask(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
+        by_thread = await world.client(PATIENT).check(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
     assert seen.content == by_thread.content
     assert seen.content is not None
     assert seen.content.text_sha256
@@ -214,7 +212,7 @@ async def test_long_pages_are_read_where_they_hold_up_nobody() -> None:
 @pytest.mark.parametrize("url", ["", "mailto:a@b.test", "http://", "http://[::1", "javascript:x", "http://0x7f.1/"])
 async def test_what_is_no_url_is_an_observation_too(url: str) -> None:
     async with open_world([]) as world:
-        seen = await world.asker().ask(Link(url))
+        seen = await world.client().check(Link(url))
     assert seen.code.startswith("invalid_")
     assert seen.error
     assert (seen.evidence.method, seen.evidence.status) == ("", None)

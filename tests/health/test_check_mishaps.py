@@ -108,7 +108,7 @@ def test_a_choice_that_chooses_nothing_is_refused(inside: Inside, tmp_path: Path
         folder = str(served.database(served.urls(2)))
         refused = inside(served, "db", "check", "--db", folder, *choice)
         assert refused.returncode == 2
-        assert f"{choice[0]} {choice[1]}: no record of the database is chosen by this" in refused.stderr
+        assert f"{choice[0]} {choice[1]}: matches no record of the database" in refused.stderr
         assert inside(served, "db", "check", "--db", folder, "--verdict", "dead").returncode == 0  # there may be none
 
 
@@ -134,7 +134,10 @@ def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
         assert run.returncode == 130
         assert "debts.json was not written: the check did not finish" in told
         assert debts.read_text() == "all that was known\n"
-        for wrong, why in ((tmp_path, "it is a folder"), (tmp_path / "nope" / "debts.json", "its folder is not there")):
+        for wrong, why in (
+            (tmp_path, "it is a folder"),
+            (tmp_path / "nope" / "debts.json", "its folder does not exist"),
+        ):
             asked = len(served.requests())
             refused = served.run("check", notes, "--write-baseline", str(wrong))
             assert (refused.returncode, why in refused.stderr) == (2, True)
@@ -209,8 +212,8 @@ def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> Non
             run.send_signal(signal.SIGINT)
             assert run.wait(60) == 130
         other = served.run("check", notes, "--delay", "0", "--resume", "--soft-404")
-        assert "there is no unfinished run of this to go on with" in other.stderr
-        assert "going on: " in served.run("check", notes, "--delay", "0", "--resume").stderr
+        assert "there is no unfinished run of this to resume" in other.stderr
+        assert "resuming: " in served.run("check", notes, "--delay", "0", "--resume").stderr
 
 
 def test_a_baseline_holds_however_its_documents_are_named(

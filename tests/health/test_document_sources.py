@@ -1,4 +1,4 @@
-"""Documents as sources of links, through `spaniel check`: which links are found, and what happens to those on disk."""
+"""`spaniel check --offline` on documents: which links are found, and the results of local links."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Check = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
-    """Runs `spaniel check --offline` in a folder of its own; the results."""
+    """Runs `spaniel check --offline` in an empty folder and returns the results."""
     monkeypatch.chdir(tmp_path)
 
     def run(*argv: str, files: dict[str, str] | None = None) -> list[dict[str, Any]]:
@@ -54,23 +54,23 @@ LINK = '<a href="https://one.org/after">x</a>'
 
 @pytest.mark.parametrize("name", "title style script textarea xmp iframe noembed noframes plaintext".split())
 @pytest.mark.parametrize("root", ["svg", "math"])
-def test_self_closed_foreign_element_hides_no_link(check: Check, name: str, root: str) -> None:
+def test_link_after_self_closed_svg_element_is_found(check: Check, name: str, root: str) -> None:
     page = f"<p>a<{root}><g><{name}/></g></{root}>{LINK}"
     assert urls(check("a.html", files={"a.html": page})) == ["https://one.org/after"]
     assert urls(check("a.md", files={"a.md": f"# A\n\n<div>\n<{root}><{name} /></{root}>\n{LINK}\n</div>\n"}))
-    # The same element in HTML holds text to its end.
+    # In HTML the same element contains text up to its end tag
     assert not urls(check("b.html", files={"b.html": f"<p>a<{name}>{LINK}"}))
 
 
 @pytest.mark.parametrize(
     ("page", "is_link"),
     [
-        (f"<svg><title>a {LINK}</title></svg>", True),  # an integration point: HTML inside
+        (f"<svg><title>a {LINK}</title></svg>", True),  # an HTML integration point
         (f"<svg><title><title>{LINK}</title></title></svg>", False),
         (f"<svg><desc><style/>{LINK}", False),
         (f"<svg><foreignObject><div><title/>{LINK}", False),
         (f"<svg><foreignObject><p>a</p></foreignObject><title/>{LINK}", True),
-        (f"<svg><g><p><title/>{LINK}", False),  # <p> ends the drawing
+        (f"<svg><g><p><title/>{LINK}", False),  # <p> ends SVG
         (f"<svg><font><title/></font>{LINK}", True),
         (f"<svg><font color=red><title/></font>{LINK}", False),
         (f"<div><svg><g></div><title/>{LINK}", False),
@@ -88,11 +88,11 @@ def test_self_closed_foreign_element_hides_no_link(check: Check, name: str, root
         (f'<?xml version="1.0"?><html><script src="https://one.org/s.js"/>{LINK}</html>', True),
     ],
 )
-def test_foreign_content_is_read_as_a_browser_reads_it(check: Check, page: str, is_link: bool) -> None:
+def test_svg_and_mathml_are_parsed_as_in_a_browser(check: Check, page: str, is_link: bool) -> None:
     assert ("https://one.org/after" in urls(check("a.html", files={"a.html": page}))) is is_link
 
 
-def test_self_closed_title_in_a_feed_hides_no_link(check: Check) -> None:
+def test_link_after_self_closed_title_in_feed_is_found(check: Check) -> None:
     feed = "<rss><channel><title/><item><title>a</title><link>https://one.org/after</link></item></channel></rss>"
     assert urls(check("--ext", "xml", "a.xml", files={"a.xml": feed})) == ["https://one.org/after"]
 
@@ -103,8 +103,8 @@ NAMES = (
 ).split()
 
 
-def made_up(chosen: random.Random) -> str:
-    """A page of tags that rarely fit together."""
+def random_page(chosen: random.Random) -> str:
+    """A page of random tags."""
     parts: list[str] = []
     opened = ["svg"]
     for number in range(chosen.randint(2, 25)):
@@ -126,11 +126,11 @@ def made_up(chosen: random.Random) -> str:
     return "".join(parts)
 
 
-def test_links_are_those_that_a_parser_puts_into_its_tree(check: Check) -> None:
+def test_links_of_random_pages_match_the_tree_of_a_parser(check: Check) -> None:
     """Compared with the tree of turbohtml, which follows the HTML standard."""
     import turbohtml
 
-    pages = [made_up(random.Random(seed)) for seed in range(1500)]
+    pages = [random_page(random.Random(seed)) for seed in range(1500)]
     found: dict[str, set[str]] = {f"p{n}.html": set() for n in range(len(pages))}
     for each in check(".", files=dict(zip(found, pages, strict=True))):
         for place in each["places"]:
@@ -167,16 +167,16 @@ SOURCES = {
         ),
     ],
 )
-def test_link_to_a_generated_page_is_that_of_its_source(check: Check, link: str) -> None:
+def test_link_to_generated_page_resolves_to_its_source(check: Check, link: str) -> None:
     files = SOURCES | {"a.md": f"[x]({link})\n"}
     [found] = check("a.md", files=files)
     assert found["verdict"] == "ok", found["reason"]
     [found] = check("a.md", "--fallback-extensions", "", "--index-files", "")
-    assert (found["verdict"] == "ok") is (link == "api/")  # which is a folder
+    assert (found["verdict"] == "ok") is (link == "api/")  # an existing folder
 
 
 @pytest.mark.req("LH-04")
-def test_missing_local_file_is_failing_with_what_was_tried(check: Check) -> None:
+def test_missing_local_file_is_failing_and_lists_tried_names(check: Check) -> None:
     [found] = check("a.md", files={"a.md": "[x](sub/gone.html)\n"})
     assert found["verdict"] == "failing"
     assert "tried gone.html, gone.md, gone.rst" in found["reason"]
@@ -186,7 +186,7 @@ def test_missing_local_file_is_failing_with_what_was_tried(check: Check) -> None
 
 
 @pytest.mark.req("LH-04")
-def test_fallback_never_leads_out_of_the_root(check: Check, tmp_path: Path) -> None:
+def test_fallback_outside_the_root_is_not_used(check: Check, tmp_path: Path) -> None:
     (tmp_path.parent / "outside.md").write_text("# Outside\n")
     (tmp_path / ".git").mkdir()
     files = {"a.md": "[x](in.html) [y](../outside.html)\n"}
@@ -198,7 +198,7 @@ def test_fallback_never_leads_out_of_the_root(check: Check, tmp_path: Path) -> N
 
 @pytest.mark.req("LH-05")
 @pytest.mark.parametrize("name", ["list.txt.gz", "list.txt.zst", "list", "wide.txt"])
-def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, name: str) -> None:
+def test_compressed_and_utf16_documents_are_read(check: Check, tmp_path: Path, name: str) -> None:
     text = b"https://one.org/a\nhttps://one.org/b\n"
     packed = zstd.compress(text) if name.endswith(".zst") else gzip.compress(text)
     (tmp_path / name).write_bytes(text.decode().encode("utf-16-le") if name == "wide.txt" else packed)
@@ -225,9 +225,7 @@ def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, na
         ("folder", "empty"),
     ],
 )
-def test_source_that_cannot_be_read_is_an_error(
-    check: Check, tmp_path: Path, name: str, body: bytes | str | None
-) -> None:
+def test_unreadable_source_is_an_error(check: Check, tmp_path: Path, name: str, body: bytes | str | None) -> None:
     if body == "bomb":
         body = gzip.compress(bytes(LARGEST + 2))
     if isinstance(body, bytes):
@@ -238,7 +236,7 @@ def test_source_that_cannot_be_read_is_an_error(
         check(name)
     assert caught.value.code == "bad_args"
     assert caught.value.details["field"] == name
-    if isinstance(body, bytes):  # one among others is named, and the run is no success
+    if isinstance(body, bytes):  # in a folder, the file is reported and the run has exit code 3
         (tmp_path / "all").mkdir()
         (tmp_path / name).rename(tmp_path / "all" / name)
         (tmp_path / "all" / "good.txt").write_text("https://one.org/\n")
@@ -248,7 +246,7 @@ def test_source_that_cannot_be_read_is_an_error(
 
 
 @pytest.mark.req("LH-05")
-def test_document_without_links_is_fine(check: Check) -> None:
+def test_document_without_links_is_no_error(check: Check) -> None:
     assert check("a.md", "b.txt", files={"a.md": "# A\n", "b.txt": ""}) == []
     assert main(["check", "a.md", "--offline", "--no-history", "-q"]) == 0
 
@@ -273,9 +271,9 @@ FILES = [
 
 
 @pytest.mark.parametrize(("file", "line", "count"), FILES)
-def test_pattern_file_that_takes_too_much_memory_is_refused(check: Check, file: str, line: str, count: int) -> None:
+def test_pattern_file_that_needs_too_much_memory_is_refused(check: Check, file: str, line: str, count: int) -> None:
     good = {"docs/a.md": "<https://one.org/a> <https://one.org/secret>\n", ".git/HEAD": ""}
-    assert len(check("docs", files=good | {file: "secret\n" * 300})) == 2  # three hundred lines are nothing
+    assert len(check("docs", files=good | {file: "secret\n" * 300})) == 2  # three hundred lines are fine
     before = peak()
     with pytest.raises(SpanielError) as caught:
         check("docs", files={file: f"{line}\n" * count})
@@ -284,7 +282,7 @@ def test_pattern_file_that_takes_too_much_memory_is_refused(check: Check, file: 
     assert peak() - before < 128 << 20
 
 
-def test_pattern_files_of_nested_folders_count_together(check: Check) -> None:
+def test_pattern_files_of_nested_folders_share_a_memory_limit(check: Check) -> None:
     files = {".git/HEAD": "", "docs/a.md": "x"}
     folder = "docs"
     for number in range(40):
@@ -296,7 +294,7 @@ def test_pattern_files_of_nested_folders_count_together(check: Check) -> None:
     assert check("docs", "--no-gitignore") == []
 
 
-def test_hostile_pattern_of_a_policy_file_is_matched_in_linear_time(tmp_path: Path) -> None:
+def test_hostile_pattern_of_a_policy_is_matched_in_linear_time(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(
         'name = "own"\nversion = "1"\n[[apply]]\nrule = "parse"\n'
         '[[apply]]\nrule = "drop-session-params"\nnames = []\npattern = "(?:a|a)*b"\n'
@@ -311,8 +309,8 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-# The peak of this program alone: what wait4 reports of a child includes its parent's, from before exec.
-WEIGHED = """
+# The peak memory of this program alone: wait4 includes the memory of the parent before exec.
+PRINT_PEAK_MEMORY = """
 import re, sys
 from pathlib import Path
 from spaniel.cli.main import main
@@ -341,28 +339,26 @@ print(code, re.search(r"VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_t
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value[:15] and value[0].isalpha() else "",
 )
-def test_memory_of_a_document_is_bounded_by_its_size(
-    tmp_path: Path, bare: int, name: str, line: str, count: int
-) -> None:
-    """64 MB and twelve times the document, the interpreter included; and not much more than without the document."""
+def test_memory_is_proportional_to_the_document(tmp_path: Path, bare: int, name: str, line: str, count: int) -> None:
+    """At most 64 MB plus twelve times the document, including the interpreter."""
     text = "".join(line.format(number) for number in range(count))
-    weighed = weigh(tmp_path / name, text)
-    assert weighed < (64 << 20) + 12 * len(text)
-    assert weighed < bare + (24 << 20) + 12 * len(text)
+    peak_memory = measure_memory(tmp_path / name, text)
+    assert peak_memory < (64 << 20) + 12 * len(text)
+    assert peak_memory < bare + (24 << 20) + 12 * len(text)
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> int:
-    return weigh(tmp_path_factory.mktemp("bare") / "a.md", "[](a)")
+    return measure_memory(tmp_path_factory.mktemp("bare") / "a.md", "[](a)")
 
 
-def weigh(path: Path, text: str) -> int:
+def measure_memory(path: Path, text: str) -> int:
     path.write_text(text)
-    command = [sys.executable, "-c", WEIGHED, "check", str(path), "--dry-run", "--no-history", "-q"]
+    command = [sys.executable, "-c", PRINT_PEAK_MEMORY, "check", str(path), "--dry-run", "--no-history", "-q"]
     run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
-    code, weighed = run.stderr.split()[-2:]
+    code, peak_memory = run.stderr.split()[-2:]
     assert code == ("2" if path.name in ("a.yaml", "a.json") else "0")  # nested too deeply
-    return int(weighed) * 1024
+    return int(peak_memory) * 1024
 
 
 LONG = "x" * 150_000
@@ -391,8 +387,8 @@ FENCED = "https://in.code/ [x](in-code)\n"
     ],
     ids=range(16),
 )
-def test_links_of_a_long_document_are_those_of_its_parts(check: Check, text: str, wanted: int) -> None:
-    """A long document is read in parts, also where one block is longer than a part."""
+def test_long_document_read_in_parts_has_all_links(check: Check, text: str, wanted: int) -> None:
+    """A long document is read in parts, even if a single block is longer than a part."""
     numbers = iter(range(1_000_000))
     text = re.sub(r"a\{0\}(?=\))|(?<=: )a\{0\}", lambda _: f"https://h.org/{next(numbers)}", text)
     found = check("a.md", files={"a.md": text})
@@ -403,7 +399,7 @@ def test_links_of_a_long_document_are_those_of_its_parts(check: Check, text: str
         assert lines[place["line"] - 1].startswith(each["url"], place["column"] - 1)
 
 
-def test_link_in_many_parts_of_a_long_list_is_told_once(check: Check) -> None:
+def test_link_in_many_parts_of_a_long_list_is_reported_once(check: Check) -> None:
     text = "[a](gone.md) <https://one.org/>\n" * 15_000
     found = check("a.md", files={"a.md": text})
     assert sorted(urls(found)) == ["gone.md", "https://one.org/"]
@@ -411,7 +407,7 @@ def test_link_in_many_parts_of_a_long_list_is_told_once(check: Check) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "sarif"])
-def test_json_reports_escape_what_steers_a_terminal(
+def test_json_reports_escape_terminal_control_characters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -427,7 +423,7 @@ def test_json_reports_escape_what_steers_a_terminal(
 
 @pytest.mark.req("LH-03")
 @pytest.mark.parametrize("box", ["[x]", "[ ]"])
-def test_anchors_of_a_document_with_a_task_list_are_found(check: Check, box: str) -> None:
+def test_anchors_of_document_with_task_list_are_found(check: Check, box: str) -> None:
     target = f"# First\n\n- {box} a task\n\n## Last one\n"
     files = {"a.md": "[1](b.md#first) [2](b.md#last-one) [3](b.md#nope)\n", "b.md": target}
     found = check("a.md", "--fragments", files=files)

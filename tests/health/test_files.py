@@ -1,4 +1,4 @@
-"""Which documents are looked at, and how they are read."""
+"""Which documents are found, and how they are read."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.health.documents import encoding
-from spaniel.health.files import Options, documents, gather, read
+from spaniel.health.files import DocumentOptions, decode, documents, gather, read
 
 LINK = "[a](https://one.org/)\n"
 
@@ -25,19 +24,19 @@ def make(folder: Path, *names: str, text: str = LINK) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def names(folder: Path, options: Options | None = None) -> list[str]:
-    return sorted(os.path.relpath(path, folder) for path in documents(str(folder), options or Options()))
+def names(folder: Path, options: DocumentOptions | None = None) -> list[str]:
+    return sorted(os.path.relpath(path, folder) for path in documents(str(folder), options or DocumentOptions()))
 
 
-def test_a_folder_is_read_with_all_below_it_but_for_what_is_hidden(tmp_path: Path) -> None:
+def test_folder_is_read_recursively_without_hidden_files(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "a.mdx", "sub/b.html", "sub/c.rst", "d.ipynb", "e.txt", "f.json", "g.py", "h.yaml")
     make(tmp_path, ".hidden/x.md", ".git/x.md", "node_modules/x.md", ".x.md")
     assert names(tmp_path) == ["a.md", "a.mdx", "d.ipynb", "e.txt", "sub/b.html", "sub/c.rst"]
-    assert names(tmp_path, Options(fields=("url",))) == ["f.json", "h.yaml"]
-    assert names(tmp_path, Options(extensions=("py", ".json"))) == ["f.json", "g.py"]
-    assert ".hidden/x.md" in names(tmp_path, Options(use_hidden=True))
-    assert ".git/x.md" not in names(tmp_path, Options(use_hidden=True))
-    assert names(tmp_path, Options(exclude_paths=("/sub/", r"\.txt$"))) == ["a.md", "a.mdx", "d.ipynb"]
+    assert names(tmp_path, DocumentOptions(fields=("url",))) == ["f.json", "h.yaml"]
+    assert names(tmp_path, DocumentOptions(extensions=("py", ".json"))) == ["f.json", "g.py"]
+    assert ".hidden/x.md" in names(tmp_path, DocumentOptions(use_hidden=True))
+    assert ".git/x.md" not in names(tmp_path, DocumentOptions(use_hidden=True))
+    assert names(tmp_path, DocumentOptions(exclude_paths=("/sub/", r"\.txt$"))) == ["a.md", "a.mdx", "d.ipynb"]
 
 
 IGNORE = """\
@@ -67,8 +66,8 @@ sub/again.md sub/.keepme/a.md sub/other/again.md
 """.split()
 
 
-def test_what_git_ignores_is_left_out_as_git_does(tmp_path: Path) -> None:
-    """Git itself is the truth here; the code under test does not ask it."""
+def test_gitignore_excludes_the_same_files_as_git(tmp_path: Path) -> None:
+    """Compared with git itself, which the code under test does not use."""
     make(tmp_path, *PATHS)
     (tmp_path / ".gitignore").write_text(IGNORE)
     (tmp_path / "sub/.gitignore").write_text("!y.tmp.md\nagain.md\n!/other/again.md\n")
@@ -82,17 +81,19 @@ def test_what_git_ignores_is_left_out_as_git_does(tmp_path: Path) -> None:
     assert "keep.tmp.md" in wanted
     assert names(tmp_path) == wanted
     assert names(tmp_path / "sub") == [name[4:] for name in wanted if name.startswith("sub/")]
-    assert len(names(tmp_path, Options(use_gitignore=False))) == len([name for name in PATHS if "/." not in name])
+    assert len(names(tmp_path, DocumentOptions(use_gitignore=False))) == len(
+        [name for name in PATHS if "/." not in name]
+    )
 
 
-def test_a_hostile_pattern_holds_up_nothing(tmp_path: Path) -> None:
+def test_hostile_gitignore_pattern_is_fast(tmp_path: Path) -> None:
     make(tmp_path, "a" * 200 + ".md", "b.md")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("*a" * 60 + "*b\n" + "[\n" + "**/" * 500 + "x\nb.md\n")
     assert names(tmp_path) == ["a" * 200 + ".md"]
 
 
-def test_links_lead_out_of_no_folder_and_into_no_loop(tmp_path: Path) -> None:
+def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     make(outside, "secret.md")
     inside = tmp_path / "inside"
@@ -102,12 +103,10 @@ def test_links_lead_out_of_no_folder_and_into_no_loop(tmp_path: Path) -> None:
     (inside / "sub/loop").symlink_to(inside)
     (inside / "dangling.md").symlink_to("nowhere")
     assert names(inside) == ["a.md", "sub/b.md"]
-    assert list(documents(str(inside / "out.md"))) == [str(inside / "out.md")]  # what is named is read
+    assert list(documents(str(inside / "out.md"))) == [str(inside / "out.md")]  # a file that is named itself is read
 
 
-def test_patterns_are_resolved_and_what_is_not_there_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_glob_patterns_are_expanded_and_missing_files_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, "a.md", "b.md", "sub/c.md", "x[1].md")
     monkeypatch.chdir(tmp_path)
     assert list(documents("*.md")) == ["a.md", "b.md", "x[1].md"]
@@ -119,7 +118,7 @@ def test_patterns_are_resolved_and_what_is_not_there_is_refused(
         list(gather(["nothing*.md"]))
 
 
-def test_addresses_and_standard_input_are_taken_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_urls_and_standard_input_are_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINK.encode())))
     found = list(gather(["https://two.org/x", "-"]))
     assert [(one.url, one.place.file, one.place.line, one.place.column) for one in found] == [
@@ -128,14 +127,14 @@ def test_addresses_and_standard_input_are_taken_too(monkeypatch: pytest.MonkeyPa
     ]
 
 
-def test_a_document_that_is_too_large_is_named_and_not_read(tmp_path: Path) -> None:
+def test_too_large_document_is_reported_and_not_read(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "b.md")
     (tmp_path / "b.md").write_bytes(b"x" * 2000)
     os.mkfifo(tmp_path / "pipe")
-    told: list[tuple[str, str]] = []
-    options = Options(largest=1000, tell=lambda file, reason: told.append((file, reason)))
+    unread: list[tuple[str, str]] = []
+    options = DocumentOptions(largest=1000, on_unread=lambda file, reason: unread.append((file, reason)))
     assert len(list(gather([str(tmp_path)], options))) == 1
-    assert told == [(str(tmp_path / "b.md"), "has more than 1,000 bytes, which are not read")]
+    assert unread == [(str(tmp_path / "b.md"), "has more than 1,000 bytes, which are not read")]
     with pytest.raises(SpanielError, match="has more than 1,000 bytes"):
         list(gather([str(tmp_path / "b.md")], options))
     with pytest.raises(SpanielError, match="not a regular file"):
@@ -156,9 +155,7 @@ def test_a_document_that_is_too_large_is_named_and_not_read(tmp_path: Path) -> N
         ("x <!-- charset=koi8-r --> [привет](https://one.org/привет)".encode("koi8-r"), "https://one.org/привет", 36),
     ],
 )
-def test_every_encoding_is_read_and_written_back_byte_for_byte(
-    tmp_path: Path, raw: bytes, url: str, column: int
-) -> None:
+def test_every_encoding_round_trips(tmp_path: Path, raw: bytes, url: str, column: int) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(raw)
     [found] = gather([str(path)])
@@ -167,11 +164,11 @@ def test_every_encoding_is_read_and_written_back_byte_for_byte(
     assert decoded.encoded(decoded.text) == raw
 
 
-def test_whatever_bytes_come_they_are_kept() -> None:
+def test_random_bytes_round_trip() -> None:
     for seed in range(300):
         raw = bytes((seed * 7 + number * number * 31) % 256 for number in range(seed))
         for mark in (b"", b"\xef\xbb\xbf", b"\xff\xfe", b"charset=shift_jis "):
-            decoded = encoding.decode(mark + raw)
+            decoded = decode(mark + raw)
             assert decoded.encoded(decoded.text) == mark + raw
 
 
@@ -182,17 +179,17 @@ def test_whatever_bytes_come_they_are_kept() -> None:
         (codecs.BOM_UTF32_LE + "é".encode("utf-32-le"), "utf-32-le"),
         (codecs.BOM_UTF16_LE + "\ud800".encode("utf-16-le", "surrogatepass"), "utf-16-le"),
         (b"charset=cp932 \x87\x40", "cp932"),
-        (b"charset=cp932 \x87\x90", "latin-1"),  # what it stands for is written otherwise
+        (b"charset=cp932 \x87\x90", "latin-1"),  # encodes to other bytes
         (b"charset=utf-7 \xff+AGE-", "latin-1"),
         (b"charset=utf-8 \xff", "latin-1"),
         (b"charset=nonsense \xff", "latin-1"),
     ],
 )
-def test_a_text_has_the_encoding_that_gives_its_bytes_again(raw: bytes, name: str) -> None:
-    decoded = encoding.decode(raw)
+def test_detected_encoding_round_trips(raw: bytes, name: str) -> None:
+    decoded = decode(raw)
     assert (decoded.encoding, decoded.encoded(decoded.text)) == (name, raw)
 
 
-def test_what_an_encoding_does_not_have_is_not_written_in_it() -> None:
+def test_unencodable_character_raises() -> None:
     with pytest.raises(UnicodeEncodeError):
-        encoding.decode(b"\xff").encoded("€")
+        decode(b"\xff").encoded("€")

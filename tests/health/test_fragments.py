@@ -1,4 +1,4 @@
-"""Anchors of pages: found as browsers find them, and not called missing where a script may make them."""
+"""Anchors of pages: found as in browsers, and not reported as missing if a script may create them."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ def found(name: str, page: str = STATIC, content_type: str = HTML, *, is_whole: 
         "#",
     ],
 )
-def test_what_a_browser_finds_is_there(name: str) -> None:
+def test_fragment_that_a_browser_finds_exists(name: str) -> None:
     assert found(name) is True
 
 
 @pytest.mark.parametrize("name", ["Intro", "field", "größe", "nothing", "intro%20"])
-def test_what_no_browser_finds_is_missing(name: str) -> None:
+def test_fragment_that_no_browser_finds_is_missing(name: str) -> None:
     assert found(name) is False
 
 
-def test_a_directive_for_text_is_no_part_of_the_fragment() -> None:
+def test_text_directive_is_not_part_of_the_fragment() -> None:
     assert found(":~:text=anything") is True
     assert found("intro:~:text=anything") is True
     assert found("outro:~:text=anything") is False
 
 
 @pytest.mark.parametrize("name", ["!/inbox", "/inbox", "L10", "L10-L20", "L10-20", "page=3", "a=b&c"])
-def test_what_only_a_script_understands_is_unknown(name: str) -> None:
+def test_fragment_for_scripts_is_unknown(name: str) -> None:
     assert found(name, BARE) is None
     assert found(name) is None
 
 
-def test_what_a_script_may_have_made_is_unknown() -> None:
+def test_anchor_that_a_script_may_create_is_unknown() -> None:
     assert found("install", SCRIPTED) is None
     assert found("other", SCRIPTED) is True
     assert found("install", BARE) is False
-    assert found("install", DATA_ONLY) is False  # data makes nothing
+    assert found("install", DATA_ONLY) is False  # data creates no anchors
     assert found("L10x", BARE) is False
 
 
 @pytest.mark.parametrize("tag", ["h1", "h2", "h3", "h4", "h5", "h6", "section"])
-def test_a_page_that_brings_anchors_along_makes_none(tag: str) -> None:
+def test_page_with_static_heading_anchors_creates_none(tag: str) -> None:
     page = f"<body><{tag} id=one>One</{tag}><p>x</p><script src=/a.js></script></body>"
     assert found("two", page) is False
     assert found("two", page.replace(" id=one", "")) is None
@@ -79,18 +79,18 @@ def test_a_page_that_brings_anchors_along_makes_none(tag: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["application/json", "application/ld+json", "importmap", "speculationrules", "IMPORTMAP"]
 )
-def test_data_is_no_script(kind: str) -> None:
+def test_script_element_with_data_creates_no_anchors(kind: str) -> None:
     page = f"<body><h2>Two</h2><script type={kind}>{{}}</script></body>"
     assert found("two", page) is False
     assert found("two", page.replace(kind, "module")) is None
 
 
-def test_of_what_was_not_read_nothing_is_said() -> None:
+def test_missing_fragment_of_truncated_page_is_unknown() -> None:
     assert found("nothing", is_whole=False) is None
     assert found("intro", is_whole=False) is True
 
 
-def test_only_pages_have_anchors() -> None:
+def test_only_html_has_anchors() -> None:
     assert found("page=2", "%PDF-1.7", "application/pdf") is None
     assert found("intro", STATIC, "text/plain") is None
     assert found("top", "x", "text/plain") is True
@@ -98,6 +98,6 @@ def test_only_pages_have_anchors() -> None:
     assert found("intro", STATIC, "TEXT/HTML") is True
 
 
-def test_several_are_looked_for_at_once() -> None:
+def test_several_fragments_are_looked_up_at_once() -> None:
     seen = look_for(("intro", "nothing"), STATIC.encode(), HTML, is_whole=True)
     assert [(fragment.name, fragment.found) for fragment in seen] == [("intro", True), ("nothing", False)]

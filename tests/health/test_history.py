@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, Answer, History, fold
+from spaniel.health.history import ABANDONED_AFTER, MOST_ROWS_OF_LINK, History, HostReach, facts_of, fold
 from spaniel.health.links import Checked, Link
-from spaniel.health.ports import Heard
+from spaniel.health.store import LinkResult, LinkStore, LinkTask, open_store
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict, failures_apart
 from tests import programs
@@ -21,19 +22,51 @@ from tests.health.conftest import MONDAY, Wall
 URL, HOST = "http://a.example/page", "a.example"
 
 
-def answer(verdict: Verdict, at: float, url: str = URL, **facts: object) -> Answer:
+def result(verdict: Verdict, at: float, url: str = URL, **facts: object) -> LinkResult:
     status = {Verdict.OK: 200, Verdict.FAILING: 404, Verdict.DEAD: 410, Verdict.UNKNOWN: 500}.get(verdict, 200)
     evidence = facts.pop("evidence", Evidence("GET", status, final_url=url))
-    host = url.split("/")[2]
-    return Answer(url, host, Heard.ANSWER, at, Checked(Link(url), verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+    checked = Checked(Link(url), verdict, evidence=evidence, **facts)  # type: ignore[arg-type]
+    return LinkResult(LinkTask(0, url, checked.link), checked, HostReach.ANSWER, at)
+
+
+def begin(history: History, *urls: str, scope: str = "test") -> LinkStore:
+    """A run over these links, which are at hosts of their own."""
+    store = open_store(lambda url: (url, url.split("/")[2]), history, scope)
+    store.take(map(Link, urls))
+    return store
+
+
+def commit(store: LinkStore, *results: LinkResult) -> None:
+    """Results, each of the link with its URL."""
+    tasks = {task.url: task for host, _ in store.hosts() for task in store.of_host(host, 0, 5000)}
+    store.commit([found._replace(task=tasks[found.task.url]) for found in results])
+
+
+def observe(history: History, *results: LinkResult, network: bool = True) -> None:
+    """A run with these results."""
+    store = begin(history, *(found.task.url for found in results))
+    commit(store, *results)
+    for _ in store.settle(network=network):
+        pass
+    assert store.trouble == ""
+    store.close()
+
+
+def settle(history: History, *results: LinkResult, network: bool = True) -> None:
+    """The same without a run."""
+    rows = [
+        (n, found.task.url, found.task.url.split("/")[2], found.at, facts_of(found.checked), found.head_differs)
+        for n, found in enumerate(results)
+    ]
+    for _ in history.settle("run", lambda after, count: rows[after + 1 : after + 1 + count], network=network):
+        pass
+    history.forget_run("run")
 
 
 def check(history: History, wall: Wall, *verdicts: Verdict, url: str = URL, network: bool = True) -> None:
     """A run in which a link was asked, and a day that goes by after it."""
     for verdict in verdicts:
-        run = history.begin("test", "")
-        history.note(run, [answer(verdict, wall.now, url)])
-        history.settle(run, network=network)
+        settle(history, result(verdict, wall.now, url), network=network)
         wall.now += DAY
 
 
@@ -92,10 +125,8 @@ def test_uptime_is_the_share_of_good_checks_of_thirty_days(history: History, wal
 def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall) -> None:
     check(history, wall, *[Verdict.OK] * 50)
     assert [row.checks for row in history.of(URL)] == [50]
-    run = history.begin("test", "")
     turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS_OF_LINK
-    history.note(run, [answer(verdict, wall.now + n) for n, verdict in enumerate(turns)])
-    history.settle(run, network=True)
+    settle(history, *(result(verdict, wall.now + n) for n, verdict in enumerate(turns)))
     assert len(history.of(URL)) == MOST_ROWS_OF_LINK
     wall.now += 500 * DAY
     check(history, wall, Verdict.OK, url="http://b.example/")
@@ -104,11 +135,9 @@ def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall
 
 def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: History, wall: Wall) -> None:
     chain = (Hop(URL, 301),)
-    run = history.begin("test", "")
     evidence = Evidence("GET", 200, chain, "http://a.example/new")
-    history.note(run, [answer(Verdict.MOVED, wall.now, evidence=evidence, text_sha256="ab")])
-    history.note(run, [answer(Verdict.OK, wall.now, "http://a.example/other")._replace(head_differs=True)])
-    history.settle(run, network=True)
+    moved = result(Verdict.MOVED, wall.now, evidence=evidence, text_sha256="ab")
+    observe(history, moved, result(Verdict.OK, wall.now, "http://a.example/other")._replace(head_differs=True))
     check(history, wall, Verdict.FAILING)
     past = history.past(URL, HOST)
     assert (past.chain, past.final_url, past.text_sha256, past.head_differs) == (
@@ -120,18 +149,22 @@ def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: Histo
 
 
 def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history: History, wall: Wall) -> None:
-    cut_off, well = history.begin("off", ""), history.begin("on", "")
     silent = [
-        answer(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(heard=Heard.NO_LOOKUP_ANSWER)
+        result(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(reach=HostReach.NO_LOOKUP_ANSWER)
         for n in range(3)
     ]
-    history.note(cut_off, [*silent, answer(Verdict.OK, wall.now, "http://fine.example/")])
-    history.note(well, [answer(Verdict.FAILING, wall.now)])
+    results = [*silent, result(Verdict.OK, wall.now, "http://fine.example/")]
+    cut_off = begin(history, *(found.task.url for found in results), scope="off")
+    commit(cut_off, *results)
+    cut_off.close()
+    well = begin(history, URL, scope="on")
+    commit(well, result(Verdict.FAILING, wall.now))
+    well.close()
     wall.now += ABANDONED_AFTER - 1
-    history.begin("test", "")
-    assert history.past(URL).failures == ()  # somebody may go on with it yet
+    begin(history).close()
+    assert history.past(URL).failures == ()  # it may still be resumed
     wall.now += 2
-    history.begin("test", "")
+    begin(history).close()
     assert history.past(URL).failures == (MONDAY,)
     assert history.past("http://0.example/").failures == ()
     assert history.past("http://fine.example/").last_good == MONDAY
@@ -140,11 +173,10 @@ def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history:
 def test_answers_are_read_lot_by_lot_and_the_last_observation_is_the_newest(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spaniel.health.history.LOT", 2)
-    run = history.begin("test", "")
+    monkeypatch.setattr("spaniel.health.history.BLOCK", 2)
     urls = [f"http://{n}.example/" for n in range(5)]
-    history.note(run, [answer(Verdict.OK, wall.now, url) for url in urls])
-    assert [asked for asked, _, _ in history.answers(run)] == urls
+    observe(history, *(result(Verdict.OK, wall.now, url) for url in urls))
+    assert [history.of(url)[0].checks for url in urls] == [1] * 5
     check(history, wall, Verdict.OK, Verdict.FAILING, Verdict.UNKNOWN)
     last = history.last(URL)
     assert last is not None
@@ -155,20 +187,18 @@ def test_answers_are_read_lot_by_lot_and_the_last_observation_is_the_newest(
 def test_a_run_that_was_killed_while_it_was_settled_is_settled_as_it_was_to_be(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch, network: bool, failures: int
 ) -> None:
-    run = history.begin("test", "")
-    history.note(run, [answer(Verdict.FAILING, wall.now)])
     with monkeypatch.context() as killed:
-        killed.setattr(History, "_fold", lambda *_, **__: sys.exit())
+        killed.setattr("spaniel.health.history.fold", lambda *_, **__: sys.exit())
         with pytest.raises(SystemExit):
-            history.settle(run, network=network)
-    history.begin("test", "")
+            observe(history, result(Verdict.FAILING, wall.now), network=network)
+    gc.collect()  # its locks are free, as of a process that was killed
+    begin(history).close()
     assert len(history.past(URL).failures) == failures
 
 
 def test_that_head_and_get_disagree_is_known_for_half_a_year(history: History, wall: Wall) -> None:
-    run = history.begin("test", "")
-    history.note(run, [answer(Verdict.OK, wall.now)._replace(head_differs=True)])
-    history.note(run, [answer(Verdict.OK, wall.now, "http://b.example/")])
+    differs = result(Verdict.OK, wall.now)._replace(head_differs=True)
+    observe(history, differs, result(Verdict.OK, wall.now, "http://b.example/"))
     wall.now += 180 * DAY - 1
     assert history.past(URL, HOST).head_differs
     assert not history.past("http://b.example/", "b.example").head_differs
@@ -188,14 +218,12 @@ def test_uptime_looks_thirty_days_back_unless_it_is_told_otherwise(history: Hist
 def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
     writer = (
         "import sys\n"
-        "from tests.health.test_history import answer\n"
+        "from tests.health.test_history import observe, result\n"
         "from spaniel.health.history import History\n"
         "from spaniel.health.links import Verdict\n"
         "history = History(sys.argv[1], now=lambda: 1_800_000_000.0)\n"
-        "run = history.begin(sys.argv[2], '')\n"
-        "for n in range(100):\n"
-        "    history.note(run, [answer(Verdict.OK, 1_800_000_000.0 + n + int(sys.argv[2]), f'http://{n}.example/')])\n"
-        "history.settle(run, network=True)\n"
+        "at = 1_800_000_000.0 + int(sys.argv[2])\n"
+        "observe(history, *(result(Verdict.OK, at + n, f'http://{n}.example/') for n in range(100)))\n"
     )
     runs = [programs.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
     assert [run.wait() for run in runs] == [0, 0]
@@ -221,11 +249,11 @@ def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path,
     (folder / "a.example.yaml").write_text("---\n---\n_path: /page\n")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
-    check(history, wall, Verdict.OK)
+    observe(history, result(Verdict.OK, wall.now))
     assert history.past(URL).last_good == MONDAY
     assert (folder / ".spaniel/.gitignore").read_text() == "*\n"
     (folder / ".spaniel/.gitignore").write_text("*\n# mine\n")
-    check(history, wall, Verdict.OK)
+    observe(history, result(Verdict.OK, wall.now))
     assert (folder / ".spaniel/.gitignore").read_text() == "*\n# mine\n"
     history.close()
     status = subprocess.run(
@@ -243,21 +271,19 @@ def test_a_folder_that_everybody_may_write_to_keeps_no_history(tmp_path: Path, w
     folder.chmod(0o777)
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
     with pytest.raises(PermissionError, match="everyone may write"):
-        history.begin("test", "")
+        history.open_runs()
+    assert "everyone may write" in begin(history).remarks[0]
 
 
 def test_text_that_is_no_unicode_is_kept_as_its_escapes(history: History, wall: Wall) -> None:
-    run = history.begin("test", "")
-    history.note(run, [answer(Verdict.UNKNOWN, wall.now, reason="half \udc80")])
-    history.settle(run, network=True)
+    observe(history, result(Verdict.UNKNOWN, wall.now, reason="half \udc80"))
     assert [row.reason for row in history.of(URL)] == ["half \\udc80"]
 
 
 def test_a_kill_while_answers_become_observations_loses_none_and_counts_none_twice(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = history.begin("test", "")
-    history.note(run, [answer(Verdict.OK, wall.now, f"http://{n}.example/") for n in range(1200)])
+    results = [result(Verdict.OK, wall.now, f"http://{n}.example/") for n in range(1200)]
     calls = iter(range(10_000))
 
     def killed(*given: Any) -> None:
@@ -267,7 +293,8 @@ def test_a_kill_while_answers_become_observations_loses_none_and_counts_none_twi
 
     monkeypatch.setattr("spaniel.health.history.fold", killed)
     with pytest.raises(KeyboardInterrupt):
-        history.settle(run, network=True)
+        observe(history, *results)
     monkeypatch.undo()
-    history.begin("test", "")
+    gc.collect()  # its locks are free, as of a process that was killed
+    begin(history).close()
     assert [history.of(f"http://{n}.example/")[0].checks for n in range(1200)] == [1] * 1200

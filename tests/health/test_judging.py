@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spaniel.errors import Code
 from spaniel.health import judging
 from spaniel.health.judging import judge
-from spaniel.health.links import Finding, Link, Remark
+from spaniel.health.links import Link, LinkFinding, Remark
 from spaniel.verdicts import (
     ANYTHING,
     NOTHING,
@@ -26,7 +26,8 @@ from spaniel.verdicts import (
     Verdict,
     failures_apart,
 )
-from tests.health.facts import NOW, URL, answer, refusal, told
+from tests.health.facts import NOW, URL, answer, refusal
+from tests.health.facts import judged as told
 
 DAY = 86_400
 
@@ -213,7 +214,7 @@ def test_a_chain_that_is_another_one_is_told() -> None:
     assert told(seen, Past(chain=(hop,), final_url=new)).findings == ()
     assert told(seen).findings == ()  # nobody knows what it was
     text = "It led to http://site.test/old before; the redirects are others now."
-    finding = (Finding(Remark.CHAIN_CHANGED, text),)
+    finding = (LinkFinding(Remark.CHAIN_CHANGED, text),)
     assert told(seen, Past(chain=(hop,), final_url="http://site.test/old")).findings == finding
     assert told(seen, Past(chain=(Hop(URL, 302),), final_url=new)).findings != ()
     assert told(answer(500), Past(final_url="http://site.test/old")).findings == ()

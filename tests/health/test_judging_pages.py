@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spaniel.verdicts import Change, Content, Hop, Move, Past, Verdict
-from tests.health.facts import HASH, URL, answer, told
+from tests.health.facts import HASH, URL, answer
+from tests.health.facts import judged as told
 
 MOVES = [
     ((301,), "http://site.test/new/page", True, ""),

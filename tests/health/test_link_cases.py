@@ -1,4 +1,4 @@
-"""`spaniel check` on links of every kind: the verdict, the line that is blamed, the exit code, and what was asked."""
+"""`spaniel check` on links of every kind: verdict, line, exit code, and the requests that are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from junitparser import JUnitXml
 
 from spaniel.net import resolver
-from tests.health.sites import Asked, Check, Reply, Site, check, names, page, to
+from tests.health.sites import Check, Reply, Site, SiteRequest, check, names, page, to
 
 __all__ = ["check"]
 
@@ -20,7 +20,7 @@ FORMATS = ("table", "json", "jsonl", "junit", "markdown", "html", "sarif", "gith
 
 
 def document(folder: Path, *links: str, name: str = "doc.md") -> str:
-    """A document with a link on each line, from the first."""
+    """Write a document with one link per line."""
     file = folder / name
     file.write_text("".join(f"[link]({link})\n" for link in links), encoding="utf-8")
     return str(file)
@@ -34,7 +34,7 @@ def lines_of(row: dict[str, object]) -> list[int]:
 
 
 @pytest.mark.req("LH-03")
-def test_missing_fragment_is_blamed_on_its_line_in_every_report(check: Check, tmp_path: Path) -> None:
+def test_missing_fragment_is_reported_with_its_line_in_every_format(check: Check, tmp_path: Path) -> None:
     with Site({"/p": ANCHORED}) as site:
         links = [site.url("/p"), site.url("/p#there"), site.url("/p#nope"), site.url("/p#top-of-it")]
         doc = document(tmp_path, *links)
@@ -65,7 +65,7 @@ def test_missing_fragment_is_blamed_on_its_line_in_every_report(check: Check, tm
 
 
 @pytest.mark.req("LH-03")
-def test_fragments_are_not_judged_unless_asked_for(check: Check, tmp_path: Path) -> None:
+def test_fragments_are_checked_only_with_the_option(check: Check, tmp_path: Path) -> None:
     with Site({"/p": ANCHORED}) as site:
         done = check(document(tmp_path, site.url("/p#nope"), site.url("/p")), "-f", "jsonl")
         assert (done.code, list(done.rows())) == (0, [site.url("/p")])
@@ -73,7 +73,7 @@ def test_fragments_are_not_judged_unless_asked_for(check: Check, tmp_path: Path)
 
 
 @pytest.mark.req("LH-03")
-def test_each_missing_fragment_is_one_result_with_its_own_lines(check: Check, tmp_path: Path) -> None:
+def test_each_missing_fragment_is_a_result_with_its_lines(check: Check, tmp_path: Path) -> None:
     with Site({"/p": ANCHORED, "/gone": Reply(410)}) as site:
         links = [site.url(f"/p#{name}") for name in ("a", "there", "b", "a", ":~:text=x")]
         done = check(document(tmp_path, *links, site.url("/gone#a")), "--fragments", "-f", "jsonl")
@@ -84,7 +84,7 @@ def test_each_missing_fragment_is_one_result_with_its_own_lines(check: Check, tm
             site.url("/p#b"): ("failing", [3]),
             site.url("/gone"): ("dead", [6]),
         }
-        assert len([each for each in site.asked if each.path == "/p"]) == 1
+        assert len([each for each in site.requests if each.path == "/p"]) == 1
 
 
 @pytest.mark.req("LH-03")
@@ -98,7 +98,7 @@ def test_missing_fragment_of_a_named_url_fails(check: Check) -> None:
 
 
 @pytest.mark.req("LH-03")
-def test_fragment_that_a_redirect_names_itself_replaces_the_link_s(check: Check) -> None:
+def test_fragment_of_a_redirect_replaces_that_of_the_link(check: Check) -> None:
     sites = {"/p": ANCHORED, "/own": to("/p#there"), "/other": to("/p")}
     with Site(sites) as site:
         assert check(site.url("/own#old"), "--fragments").code == 0
@@ -106,7 +106,7 @@ def test_fragment_that_a_redirect_names_itself_replaces_the_link_s(check: Check)
 
 
 @pytest.mark.req("LH-03")
-def test_fragment_that_a_script_may_make_fails_nothing(check: Check, tmp_path: Path) -> None:
+def test_fragment_that_a_script_may_create_does_not_fail(check: Check, tmp_path: Path) -> None:
     made = page(f"<div id=app><h2>Install</h2>{LONG}</div><script src=/app.js></script>")
     with Site({"/p": made}) as site:
         done = check(document(tmp_path, site.url("/p"), site.url("/p#install")), "--fragments", "-f", "jsonl")
@@ -116,7 +116,7 @@ def test_fragment_that_a_script_may_make_fails_nothing(check: Check, tmp_path: P
 
 
 @pytest.mark.req("LH-03")
-def test_known_missing_fragment_of_a_baseline_fails_nothing_and_a_new_one_does(check: Check, tmp_path: Path) -> None:
+def test_missing_fragment_in_the_baseline_does_not_fail(check: Check, tmp_path: Path) -> None:
     with Site({"/p": ANCHORED}) as site:
         known = str(tmp_path / "known.json")
         doc = document(tmp_path, site.url("/p#old"), site.url("/p"))
@@ -127,7 +127,7 @@ def test_known_missing_fragment_of_a_baseline_fails_nothing_and_a_new_one_does(c
 
 
 @pytest.mark.req("LH-03")
-def test_missing_anchor_of_a_local_file_is_shown_with_the_anchor(check: Check, tmp_path: Path) -> None:
+def test_missing_anchor_of_local_file_is_reported_with_its_line(check: Check, tmp_path: Path) -> None:
     (tmp_path / "guide.md").write_text("# Guide\n")
     done = check(document(tmp_path, "guide.md", "guide.md#nope", "guide.md#guide"), "-f", "jsonl")
     bad = [row for row in map(json.loads, done.out.splitlines()) if row["verdict"] == "failing"]
@@ -140,22 +140,22 @@ def test_missing_anchor_of_a_local_file_is_shown_with_the_anchor(check: Check, t
 
 @pytest.mark.parametrize("first", [Reply(action="reset"), Reply(500), Reply(502), Reply(503), Reply(504)])
 @pytest.mark.parametrize("args", [("--fragments",), ()])
-def test_reset_or_5xx_is_asked_once_more(check: Check, tmp_path: Path, first: Reply, args: tuple[str, ...]) -> None:
-    """The first request fails, whatever its method is; the second gets the page."""
+def test_reset_or_5xx_is_retried_once(check: Check, tmp_path: Path, first: Reply, args: tuple[str, ...]) -> None:
+    """The first request fails, HEAD or GET; the second gets the page."""
 
-    def replies(asked: Asked) -> Reply:
-        return first if len(site.asked) == 1 else ANCHORED
+    def replies(request: SiteRequest) -> Reply:
+        return first if len(site.requests) == 1 else ANCHORED
 
     with Site(replies) as site:
         done = check(document(tmp_path, site.url("/p#there")), *args, "-f", "jsonl")
         assert (done.code, [row["verdict"] for row in done.rows().values()]) == (0, ["ok"])
 
 
-def test_host_that_always_fails_is_asked_twice(check: Check) -> None:
+def test_failing_host_gets_two_requests(check: Check) -> None:
     with Site(lambda _: Reply(500)) as site:
         assert check(site.url("/p#x"), "--fragments").code == 3
         assert site.methods() == ["GET /p", "GET /p"]
-        site.asked.clear()
+        site.requests.clear()
         assert check(site.url("/p")).code == 3
         assert site.methods() == ["HEAD /p", "GET /p"]
 
@@ -189,7 +189,7 @@ def test_mistyped_hosts_are_failing_in_a_run_of_any_size(
         (3, 2, 1, False),  # 3 of 6
     ],
 )
-def test_no_network_is_what_lookups_say(
+def test_no_network_is_detected_by_failed_lookups(
     check: Check, monkeypatch: pytest.MonkeyPatch, unanswered: int, reached: int, unknown: int, no_network: bool
 ) -> None:
     with Site({"/": page(LONG)}) as site:
@@ -233,6 +233,7 @@ RECORD = "---\n---\n_path: {path}\ncategories:\n- redirect-ok\ncontent-type: {ki
 
 
 def database(folder: Path, site: Site, text: str) -> str:
+    """Write a link database with one file for the host of the site."""
     made = folder / "db"
     made.mkdir(exist_ok=True)
     (made / f"127.0.0.1%3A{site.port}.yaml").write_text(text)
@@ -241,9 +242,7 @@ def database(folder: Path, site: Site, text: str) -> str:
 
 @pytest.mark.req("DB-07")
 @pytest.mark.parametrize("target", ["/new/page", "/", "/login"])
-def test_redirect_ok_record_that_redirects_is_ok_whatever_type_is_behind_it(
-    check: Check, tmp_path: Path, target: str
-) -> None:
+def test_redirect_ok_record_is_ok_for_any_type_after_a_redirect(check: Check, tmp_path: Path, target: str) -> None:
     with Site({"/old/a.gif": to(target, 301), target: page(LONG), "/plain": page(LONG)}) as site:
         for path, verdict in (("/old/a.gif", "ok"), ("/plain", "changed")):
             folder = database(tmp_path, site, RECORD.format(path=path, kind="image/gif"))
@@ -256,7 +255,7 @@ def test_redirect_ok_record_that_redirects_is_ok_whatever_type_is_behind_it(
     ("one", "other"),
     [("application/javascript", "application/x-javascript"), ("application/zip", "application/x-zip-compressed")],
 )
-def test_two_names_of_a_content_type_are_equal(check: Check, tmp_path: Path, one: str, other: str) -> None:
+def test_old_and_new_names_of_content_types_are_equal(check: Check, tmp_path: Path, one: str, other: str) -> None:
     for asserted, sent in ((one, other), (other, one), (one.upper(), other), (one, "text/plain")):
         with Site({"/x": Reply(body="x", fields=(f"Content-Type: {sent}; charset=utf-8",))}) as site:
             folder = database(tmp_path, site, f"---\n---\n_path: /x\ncontent-type: {asserted}\n")
@@ -265,7 +264,7 @@ def test_two_names_of_a_content_type_are_equal(check: Check, tmp_path: Path, one
             (Path(folder) / f"127.0.0.1%3A{site.port}.yaml").unlink()
 
 
-# -- Pages that say 200 and are not the page
+# -- Pages with status 200 that are not the page
 
 
 @pytest.mark.parametrize(
@@ -275,11 +274,11 @@ def test_two_names_of_a_content_type_are_equal(check: Check, tmp_path: Path, one
         ("<p>Sorry.</p>", "404 Not Found", True),
         ("", "Seite nicht gefunden", True),
         ("<h1>Oops</h1><p>That page does not exist.</p>", "", True),
-        ("<div id=root></div><script src=/app.js></script>", "App", False),  # a script may still write the page
+        ("<div id=root></div><script src=/app.js></script>", "App", False),  # a script may still create the page
         ("", "", False),
     ],
 )
-def test_short_page_for_what_is_missing_is_a_soft_404(check: Check, text: str, title: str, is_soft: bool) -> None:
+def test_short_not_found_page_is_a_soft_404(check: Check, text: str, title: str, is_soft: bool) -> None:
     with Site(lambda _: page(text, title)) as site:
         done = check(site.url("/docs/page"), "--soft-404", "-f", "jsonl")
         (row,) = done.rows().values()
@@ -287,9 +286,9 @@ def test_short_page_for_what_is_missing_is_a_soft_404(check: Check, text: str, t
         assert check(site.url("/docs/page"), "--soft-404", "--fail-on", "soft-404").code == is_soft
 
 
-def test_short_page_that_differs_from_a_missing_one_is_no_soft_404(check: Check) -> None:
-    def replies(asked: Asked) -> Reply:
-        return page("<h1>Contact</h1>", "Shop") if asked.path == "/contact" else page("<h1>Not found</h1>", "Shop")
+def test_short_page_unlike_its_sibling_is_no_soft_404(check: Check) -> None:
+    def replies(request: SiteRequest) -> Reply:
+        return page("<h1>Contact</h1>", "Shop") if request.path == "/contact" else page("<h1>Not found</h1>", "Shop")
 
     with Site(replies) as site:
         done = check(site.url("/contact"), "--soft-404", "-f", "jsonl")
@@ -315,12 +314,12 @@ def test_parked_page_is_not_shown_as_ok(check: Check, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_every_finding_passes_through_every_report(check: Check, tmp_path: Path, format_: str) -> None:
-    """Pages with findings of all kinds that a site can cause, and a whole report of each format."""
+def test_every_format_reports_findings_of_real_pages(check: Check, tmp_path: Path, format_: str) -> None:
+    """Findings of every kind that a page can cause, in every format."""
     made = page(f"<div id=app>{LONG}</div><script src=/app.js></script>")
     soft = page("<h1>Not found</h1>")
     pages = {"/parked": PARKED, "/missing": ANCHORED, "/made": made}
-    with Site(lambda asked: pages.get(asked.path, soft)) as site:
+    with Site(lambda request: pages.get(request.path, soft)) as site:
         links = [site.url(path) for path in ("/parked", "/missing#no", "/made#no", "/soft")]
         done = check(document(tmp_path, *links), "--fragments", "--soft-404", "-f", format_)
         assert done.code == 1, done.err
@@ -335,7 +334,7 @@ def test_every_finding_passes_through_every_report(check: Check, tmp_path: Path,
                 assert rules[result["ruleIndex"]] == result["ruleId"]
 
 
-# -- Where a page leads by itself
+# -- Meta refresh
 
 
 def refresh(content: str) -> Reply:
@@ -351,7 +350,7 @@ def refresh(content: str) -> Reply:
         ("0; url=/gone", "failing", "/gone"),
         ("0; url=http://169.254.169.254/latest", "blocked", ""),
         ("0; url=/again", "moved", "/again"),  # followed once
-        ("30", "ok", ""),  # a page that loads itself again
+        ("30", "ok", ""),  # reloads itself
         ("0; url=/start", "ok", ""),
         ("900; url=/new", "ok", ""),  # a slide show
     ],
@@ -367,7 +366,7 @@ def test_meta_refresh_is_followed_once(check: Check, content: str, verdict: str,
         assert ("GET /new" in site.methods()) == (end == "/new")
 
 
-def test_meta_refresh_for_browsers_without_scripts_is_not_followed(check: Check) -> None:
+def test_meta_refresh_in_noscript_is_not_followed(check: Check) -> None:
     body = f'<noscript><meta http-equiv="refresh" content="0; url=/gone"></noscript>{LONG}'
     with Site({"/a": Reply(body=f"<html><head><title>A</title>{body}"), "/b": page(f"<!--{body}-->{LONG}")}) as site:
         done = check(site.url("/a"), site.url("/b"), "--soft-404", "-f", "jsonl")
@@ -389,60 +388,60 @@ def test_link_without_scheme_is_checked_as_https(check: Check, tmp_path: Path, m
 
 
 @pytest.mark.req("LH-06")
-def test_links_of_any_port_are_checked_and_addresses_are_judged(check: Check, tmp_path: Path) -> None:
-    """The site's port is none of 80 and 443, and no setting names it; the second host is not on loopback."""
+def test_any_port_is_checked_and_private_addresses_are_blocked(check: Check, tmp_path: Path) -> None:
+    """The port of the site is not 80 or 443, and no setting allows it; the second host is not on loopback."""
     with Site({"/p": page(LONG), "/out": to("http://10.1.2.3:8080/")}) as site:
         links = [site.url("/p"), site.url("/out"), f"http://10.1.2.3:{site.port}/", "http://169.254.169.254:8443/"]
         done = check(*links, "-f", "jsonl")
         assert [done.rows()[url]["verdict"] for url in links] == ["ok", "blocked", "blocked", "blocked"]
 
 
-def test_host_that_stalls_the_second_request_of_a_connection_gets_a_fresh_one(check: Check) -> None:
-    def replies(asked: Asked) -> Reply:
-        return page(LONG) if asked.nth == 1 else Reply(action="hang")
+def test_stalled_connection_is_replaced_by_a_new_one(check: Check) -> None:
+    def replies(request: SiteRequest) -> Reply:
+        return page(LONG) if request.nth == 1 else Reply(action="hang")
 
     with Site(replies) as site:
         urls = [site.url(f"/{number}") for number in range(4)]
         done = check(*urls, "--timeout", "4", "-f", "jsonl")
         assert [done.rows()[url]["verdict"] for url in urls] == ["ok"] * 4
-        assert sum(each.nth > 1 for each in site.asked) == 1  # after that no connection is used twice
+        assert sum(each.nth > 1 for each in site.requests) == 1  # then no connection is reused
 
 
-# -- What HEAD costs
+# -- HEAD and GET
 
 
-def test_host_that_answers_any_path_costs_one_get(check: Check, tmp_path: Path) -> None:
+def test_trusted_head_needs_one_get_per_host(check: Check, tmp_path: Path) -> None:
     with Site(lambda _: page(LONG)) as site:
         urls = [site.url(f"/docs/{number}") for number in range(12)]
         done = check(document(tmp_path, *urls))
         assert done.code == 0
         assert sorted(site.methods()) == sorted([*(f"HEAD /docs/{n}" for n in range(12)), site.methods("/docs/")[1]])
-        assert [each.method for each in site.asked].count("GET") == 1
+        assert [each.method for each in site.requests].count("GET") == 1
 
 
-def test_page_that_cannot_exist_is_asked_for_only_with_soft_404(check: Check) -> None:
+def test_sibling_is_requested_only_with_soft_404(check: Check) -> None:
     with Site({"/docs/1": page(LONG), "/docs/2": page(LONG), "/docs/3": page(LONG)}) as site:
         urls = [site.url(f"/docs/{number}") for number in (1, 2, 3)]
         assert check(*urls).code == 0
-        assert {each.path for each in site.asked} == {"/docs/1", "/docs/2", "/docs/3"}
-        site.asked.clear()
+        assert {each.path for each in site.requests} == {"/docs/1", "/docs/2", "/docs/3"}
+        site.requests.clear()
         assert check(*urls, "--soft-404").code == 0
-        assert len({each.path for each in site.asked}) == 6
+        assert len({each.path for each in site.requests}) == 6
 
 
 @pytest.mark.parametrize("head", [Reply(405), Reply(404), Reply(500), Reply(action="reset")])
-def test_host_whose_head_is_wrong_is_asked_by_get(check: Check, head: Reply) -> None:
-    with Site(lambda asked: head if asked.method == "HEAD" else page(LONG)) as site:
+def test_host_with_wrong_head_is_requested_by_get(check: Check, head: Reply) -> None:
+    with Site(lambda request: head if request.method == "HEAD" else page(LONG)) as site:
         urls = [site.url(f"/{number}") for number in range(5)]
         done = check(*urls, "-f", "jsonl")
         assert {row["verdict"] for row in done.rows().values()} == {"ok"}
-        assert [each.method for each in site.asked].count("HEAD") == 1
+        assert [each.method for each in site.requests].count("HEAD") == 1
 
 
 # -- One unexpected exception
 
 
-def test_unexpected_exception_is_a_record_and_the_run_continues(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_exception_is_a_result_and_the_run_continues(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     look_up = resolver._look_up
 
     async def broken(host: str) -> object:

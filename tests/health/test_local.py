@@ -1,4 +1,4 @@
-"""Links between files on the disk."""
+"""Links between local files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ import pytest
 
 from spaniel.app.checking import health_settings
 from spaniel.app.settings import Settings
+from spaniel.health.documents import kinds
+from spaniel.health.documents.markdown import slug
 from spaniel.health.documents.mentions import Mention
 from spaniel.health.files import gather
 from spaniel.health.links import Checked, Place, Remark
-from spaniel.health.local import Disk, Fallbacks, anchors, check_local, slug
+from spaniel.health.local import Disk, Fallbacks, check_local
 from spaniel.verdicts import Verdict
 
-USUAL = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))
+DEFAULTS = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))
 
 
 def checked(root: Path, text: str, *, disk: Disk | None = None, name: str = "docs/page.md") -> list[Checked]:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return list(check_local(gather([str(path)]), disk or Disk(str(root), fallbacks=USUAL)))
+    return list(check_local(gather([str(path)]), disk or Disk(str(root), fallbacks=DEFAULTS)))
+
+
+def anchors(text: str, kind: str) -> frozenset[str]:
+    found = kinds.anchors(text, kind)
+    assert found is not None
+    return found
 
 
 def verdicts(found: list[Checked]) -> list[str]:
@@ -95,14 +103,14 @@ def site(tmp_path: Path) -> Path:
         ("x" * 5000, "failing"),
     ],
 )
-def test_a_relative_link_is_looked_for_on_the_disk(site: Path, target: str, verdict: str) -> None:
+def test_relative_link_is_checked_on_disk(site: Path, target: str, verdict: str) -> None:
     (site.parent / "outside.md").write_text("# secret")
     [found] = checked(site, f"# Here\n[x]({target})\n")
     assert found.verdict == verdict
     assert found.evidence.method == ("" if verdict == "skipped" else "disk")
 
 
-def test_what_is_missing_is_said(site: Path) -> None:
+def test_missing_file_and_anchor_have_reasons(site: Path) -> None:
     found = checked(site, "[a](missing.md) [b](Other.md) [c](other.md#gone)\n[again](missing.md)")
     assert found[0].reason == "no such file"
     assert found[1].reason == "no such file; there is 'other.md'"
@@ -113,42 +121,41 @@ def test_what_is_missing_is_said(site: Path) -> None:
     assert found[2].link.fragments == ("gone",)
 
 
-def test_nothing_outside_the_root_is_read_not_even_through_a_link(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_outside_the_root_is_not_opened(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = site.parent / "secret.md"
     outside.write_text("# secret")
-    (site / "docs/way-out.md").symlink_to(outside)
-    (site / "docs/way-in.md").symlink_to(site / "docs/other.md")
+    (site / "docs/to-outside.md").symlink_to(outside)
+    (site / "docs/to-inside.md").symlink_to(site / "docs/other.md")
     (site / "docs/trap").mkdir()
     (site / "docs/trap/README.md").symlink_to(outside)
     (site / "docs/guess.html").symlink_to(outside)
     opened: list[str] = []
     real = os.open
 
-    def noted(path: str, *rest: int) -> int:
+    def logged(path: str, *rest: int) -> int:
         opened.append(str(path))
         return real(path, *rest)
 
-    monkeypatch.setattr(os, "open", noted)
-    found = checked(
-        site, "[a](way-out.md#secret) [b](../../secret.md#secret) [c](way-in.md#one) [d](trap#secret) [e](guess#x)"
-    )
+    monkeypatch.setattr(os, "open", logged)
+    links = "[a](to-outside.md#secret) [b](../../secret.md#secret) [c](to-inside.md#one) [d](trap#secret) [e](guess#x)"
+    found = checked(site, links)
     assert verdicts(found) == ["skipped", "skipped", "ok", "skipped", "skipped"]
-    assert [name for name in opened if "way-in" in name]
-    assert not [name for name in opened if any(word in name for word in ("secret", "way-out", "trap", "guess"))]
+    assert [name for name in opened if "to-inside" in name]
+    assert not [name for name in opened if any(word in name for word in ("secret", "to-outside", "trap", "guess"))]
 
 
-def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_root_is_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "repo/.git").mkdir(parents=True)
     (tmp_path / "repo/README.md").write_text("# R")
     (tmp_path / "out.md").write_text("# O")
     found = checked(
-        tmp_path / "repo", "[a](../README.md#r) [b](../../out.md) [c](/README.md)", disk=Disk(fallbacks=USUAL)
+        tmp_path / "repo", "[a](../README.md#r) [b](../../out.md) [c](/README.md)", disk=Disk(fallbacks=DEFAULTS)
     )
     assert verdicts(found) == ["ok", "skipped", "skipped"]
     assert "--root-dir" in found[2].reason
-    loose = checked(tmp_path, "[a](x.md) [b](../out.md)", disk=Disk(fallbacks=USUAL), name="loose/p.md")
+    loose = checked(tmp_path, "[a](x.md) [b](../out.md)", disk=Disk(fallbacks=DEFAULTS), name="loose/p.md")
     assert verdicts(loose) == ["failing", "skipped"]
 
 
@@ -175,41 +182,41 @@ def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest
         ("① Circle ½ ２", "-circle--２"),
     ],
 )
-def test_anchors_of_headings_are_those_of_github(heading: str, wanted: str) -> None:
+def test_heading_anchors_match_github(heading: str, wanted: str) -> None:
     assert slug(heading) == wanted
 
 
-def test_headings_of_one_name_are_numbered_and_those_in_code_are_none() -> None:
+def test_repeated_headings_are_numbered_and_code_has_none() -> None:
     text = (
         "# A\n# A\n# A-1\n# A\nB\n---\n```\n# C\n```\n<h2 id='d'>x</h2>\n\ntext <span id=e></span> {#f}\n# G {: .x #h }"
     )
     assert anchors(text, "markdown") == {"a", "a-1", "a-1-1", "a-2", "b", "d", "e", "g--x-h-", "h"}
 
 
-def test_the_mark_of_an_emoji_may_be_left_out() -> None:
+def test_emoji_variation_selector_is_optional() -> None:
     assert anchors("# ⚙️ Settings", "markdown") == {"\ufe0f-settings", "-settings"}
 
 
-def test_ids_of_html_have_their_case_and_those_of_headings_have_none(site: Path) -> None:
+def test_html_ids_are_case_sensitive_and_heading_anchors_are_not(site: Path) -> None:
     found = checked(site, "[a](page.html#TOP-ID) [b](other.md#ONE)")
     assert verdicts(found) == ["failing", "ok"]
 
 
-def test_a_document_in_the_folder_one_is_in_needs_no_folder(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its links are told as short as they can be, and its root is that folder."""
+def test_document_in_current_folder_is_checked(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths are reported relative to the current folder, which is the root."""
     monkeypatch.chdir(site / "docs")
     Path("page.md").write_text("[a](other.md) [b](../clean.html) [c](a%20b.md) [d](gone/)")
-    found = list(check_local(gather(["page.md"]), Disk(fallbacks=USUAL)))
+    found = list(check_local(gather(["page.md"]), Disk(fallbacks=DEFAULTS)))
     assert [(one.link.url, one.verdict.value) for one in found] == [
         *(("other.md", "ok"), ("../clean.html", "skipped"), ("a b.md", "ok"), ("gone/", "failing"))
     ]
     assert {one.link.fragments for one in found} == {()}
     assert "outside the root" in found[1].reason
-    rooted = list(check_local(gather(["page.md"]), Disk(str(site), fallbacks=USUAL)))
+    rooted = list(check_local(gather(["page.md"]), Disk(str(site), fallbacks=DEFAULTS)))
     assert rooted[1].verdict is Verdict.OK
 
 
-def test_where_a_folders_page_leads_out_that_is_told_of_the_link(site: Path) -> None:
+def test_folder_page_that_links_outside_is_skipped(site: Path) -> None:
     (site.parent / "outside.md").write_text("# secret")
     (site / "docs/trap").mkdir()
     (site / "docs/trap/README.md").symlink_to(site.parent / "outside.md")
@@ -218,12 +225,12 @@ def test_where_a_folders_page_leads_out_that_is_told_of_the_link(site: Path) -> 
     assert "outside the root" in found.reason
 
 
-def test_a_name_without_its_ending_is_only_looked_for_where_that_is_wanted(site: Path) -> None:
+def test_name_without_extension_needs_fallbacks(site: Path) -> None:
     assert verdicts(checked(site, "[a](../clean)", disk=Disk(str(site)))) == ["failing"]
     assert verdicts(checked(site, "[a](../clean/)")) == ["ok"]
 
 
-def test_names_that_are_no_unicode_and_other_cases_of_folders_are_found(site: Path) -> None:
+def test_non_utf8_name_is_found_and_wrong_case_reported(site: Path) -> None:
     with open(os.fsencode(site / "docs") + b"/caf\xe9.md", "wb") as file:
         file.write(b"# x")
     found = checked(site, "[a](caf%E9.md) [b](../Folder/)")
@@ -231,16 +238,16 @@ def test_names_that_are_no_unicode_and_other_cases_of_folders_are_found(site: Pa
     assert found[1].reason == "no such file; there is 'folder'"
 
 
-def test_what_stands_in_no_file_has_no_neighbours(site: Path) -> None:
+def test_relative_link_from_standard_input_is_skipped(site: Path) -> None:
     mention = Mention("other.md", Place("-", 1, 1), 0, 8, "markdown")
     [found] = check_local([mention], Disk(str(site)))
     assert (found.verdict, found.reason, found.link.url) == (
-        *(Verdict.SKIPPED, "its document has no folder"),
+        *(Verdict.SKIPPED, "its document is not in a folder"),
         "other.md",
     )
 
 
-def test_anchors_are_looked_for_in_restructuredtext_too(site: Path) -> None:
+def test_anchors_of_rst_files_are_checked(site: Path) -> None:
     (site / "docs/guide.rst").write_text("My Title\n========\n")
     found = checked(site, "[a](guide.rst#my-title) [b](guide.rst#other)")
     assert verdicts(found) == ["ok", "failing"]
@@ -256,21 +263,21 @@ def test_anchors_are_looked_for_in_restructuredtext_too(site: Path) -> None:
         ("---\na: b\n---\n# C", {"c"}),
     ],
 )  # fmt: skip
-def test_headings_of_markdown_are_anchors_and_nothing_else(text: str, wanted: set[str]) -> None:
+def test_markdown_headings_are_anchors(text: str, wanted: set[str]) -> None:
     assert anchors(text, "markdown") == wanted
 
 
-def test_headings_within_components_of_mdx_are_anchors() -> None:
+def test_headings_in_mdx_components_are_anchors() -> None:
     text = "<Card>\n# A\n\n    ## B\n</Card>\n"
     assert anchors(text, "mdx") == {"a", "b"}
     assert anchors(text, "markdown") == set()
 
 
-def test_anchors_of_html_are_ids_and_the_names_of_links_and_maps() -> None:
+def test_html_anchors_are_ids_and_names_of_a_and_map() -> None:
     page = '<a href="x"><a name="n"><input name="no"><map name="m"><p id="i" name="no"><!-- <p id="no"> -->'
     assert anchors(page, "html") == {"n", "m", "i"}
 
 
-def test_titles_and_targets_of_restructuredtext_are_anchors() -> None:
+def test_rst_titles_and_targets_are_anchors() -> None:
     text = "My Title\n========\n\n.. _some target:\n\nSub-section 1\n-------------\n"
     assert anchors(text, "rst") == {"my-title", "some-target", "sub-section-1"}

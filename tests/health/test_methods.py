@@ -14,7 +14,7 @@ from spaniel.verdicts import Expected
 from tests.health.plays import WORDS, by_method, fine, garble, hang, html, in_turn, missing, reset, says, site, to
 from tests.health.test_asking import THREE, ask, heard, observe
 from tests.health.truth import PATIENT
-from tests.health.world import NOBODY, Host, Play, Visit, open_world
+from tests.health.world import CLOSED_ADDRESS, Host, Play, Visit, open_world
 
 SOFT = PATIENT._replace(soft_404=True)
 
@@ -36,8 +36,8 @@ async def test_head_is_not_waited_for_longer_than_it_may_take() -> None:
 
 
 async def test_nor_longer_than_any_answer() -> None:
-    ways = PATIENT._replace(head_seconds=600, seconds=0.3)
-    seen, _ = await asyncio.wait_for(observe(hang, Link(""), ways), 60)
+    options = PATIENT._replace(head_seconds=600, seconds=0.3)
+    seen, _ = await asyncio.wait_for(observe(hang, Link(""), options), 60)
     assert (seen.code, seen.evidence.attempts) == (Code.TIMEOUT, 2)
 
 
@@ -49,30 +49,30 @@ async def test_bad_news_by_head_is_asked_again_by_get(first: Play) -> None:
 
 
 async def test_where_nothing_can_be_asked_nothing_is_tried_twice() -> None:
-    async with open_world([Host("a.test", fine, where=NOBODY)]) as world:
-        asker = world.asker(PATIENT)
-        nobody = await asker.ask(Link(f"http://nobody.test:{world.http_port}/"))
+    async with open_world([Host("a.test", fine, where=CLOSED_ADDRESS)]) as world:
+        client = world.client(PATIENT)
+        nobody = await client.check(Link(f"http://nobody.test:{world.http_port}/"))
         assert (nobody.code, nobody.evidence.attempts, nobody.evidence.method) == (Code.DNS_FAILED, 1, "")
-        port = await asker.ask(Link("http://a.test:1/"))
+        port = await client.check(Link("http://a.test:1/"))
         assert (port.code, port.evidence.attempts) == (Code.PORT_BLOCKED, 1)
-        refused = await asker.ask(Link(world.url("a.test")))
+        refused = await client.check(Link(world.url("a.test")))
         assert (refused.code, refused.cause, refused.evidence.attempts) == (Code.NETWORK, "refused", 2)
         assert refused.evidence.method == "GET"
 
 
 async def test_one_confirmation_by_get_is_enough_for_a_host() -> None:
     async with open_world([Host("a.test", fine)]) as world:
-        await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3")
+        await ask(world.client(PATIENT), world, "/d/1", "/d/2", "/d/3")
         assert heard(world) == ["HEAD /d/1", "GET /d/1", "HEAD /d/2", "HEAD /d/3"]
 
 
 async def test_what_is_learnt_on_the_way_is_learnt_of_both_ends() -> None:
     hosts = [Host("a.test", to("http://b.test:{port}/x", 302)), Host("b.test", by_method(fine, missing))]
     async with open_world(hosts) as world:
-        asker = world.asker(PATIENT)
-        assert (await asker.ask(Link(world.url("a.test")))).head_differs
+        client = world.client(PATIENT)
+        assert (await client.check(Link(world.url("a.test")))).head_differs
         for name in ("a.test", "b.test"):
-            await asker.ask(Link(world.url(name, "/again")))
+            await client.check(Link(world.url(name, "/again")))
         assert [line.split()[0] for line in world.hosts["a.test"].asked] == ["HEAD", "GET", "GET"]
         assert "HEAD /again" not in world.hosts["b.test"].asked
 
@@ -104,7 +104,7 @@ async def test_a_page_that_cannot_exist_is_compared_where_that_was_asked_for(pla
 
 async def test_there_is_nothing_to_compare_a_front_page_with() -> None:
     async with open_world([Host("a.test", fine)]) as world:
-        seen = await world.asker(SOFT).ask(Link(world.url("a.test", "/")))
+        seen = await world.client(SOFT).check(Link(world.url("a.test", "/")))
         assert (seen.soft_404, world.hosts["a.test"].asked) == (None, ["GET /"])
 
 
@@ -119,13 +119,13 @@ def slowly(pieces: int, seconds: float) -> Play:
 
 
 async def test_what_is_measured_may_take_long_as_long_as_it_comes() -> None:
-    play, ways = slowly(8, 0.8), PATIENT._replace(seconds=5, use_head=False)
-    measured, _ = await observe(play, Link("", expected=Expected(length=8)), ways)
+    play, options = slowly(8, 0.8), PATIENT._replace(seconds=5, use_head=False)
+    measured, _ = await observe(play, Link("", expected=Expected(length=8)), options)
     assert measured.content is not None
     assert (measured.content.length, measured.code) == (8, "")
     assert measured.content.sha256 == hashlib.sha256(b"x" * 8).hexdigest()
     whole = PATIENT._replace(seconds=5, content_seconds=0.5, use_head=False)
-    for link, how in ((Link("", fragments=("x",)), ways), (Link("", expected=Expected(length=8)), whole)):
+    for link, how in ((Link("", fragments=("x",)), options), (Link("", expected=Expected(length=8)), whole)):
         late, _ = await observe(play, link, how)
         assert (late.code, late.evidence.phase) == (Code.TIMEOUT, "body")
 
@@ -156,17 +156,17 @@ async def test_a_login_that_only_head_is_sent_to_is_none() -> None:
         await (to("/login", 302) if astray else pages)(visit)
 
     async with open_world([Host("a.test", play)]) as world:
-        asker = world.asker(PATIENT)
-        await ask(asker, world, "/d/1", "/d/2")
-        seen = await asker.ask(Link(world.url("a.test", "/d/3")))
+        client = world.client(PATIENT)
+        await ask(client, world, "/d/1", "/d/2")
+        seen = await client.check(Link(world.url("a.test", "/d/3")))
         assert (seen.evidence.method, seen.evidence.chain, seen.head_differs) == ("GET", (), True)
-        await ask(asker, world, "/d/1")
+        await ask(client, world, "/d/1")
         assert heard(world)[-3:] == ["HEAD /login", "GET /d/3", "GET /d/1"]
 
 
 async def test_an_anchor_is_no_part_of_what_is_asked() -> None:
     async with open_world([Host("a.test", fine)]) as world:
-        seen = await world.asker(PATIENT).ask(Link(world.url("a.test", "/d/1#part")))
+        seen = await world.client(PATIENT).check(Link(world.url("a.test", "/d/1#part")))
         assert seen.evidence.final_url == world.url("a.test", "/d/1")
 
 

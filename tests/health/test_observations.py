@@ -15,10 +15,11 @@ from spaniel.health.history import (
     MOST_ROWS_OF_LINK,
     OFFLINE,
     TABLES,
-    Answer,
     History,
+    HostCounts,
     Observed,
     _forget,
+    facts_of,
     facts_without_network,
     fold,
     past_of,
@@ -27,7 +28,6 @@ from spaniel.health.history import (
     without_network,
 )  # fmt: skip
 from spaniel.health.links import Checked, Link, Place
-from spaniel.health.ports import Heard, HostCounts
 from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
@@ -41,59 +41,59 @@ def db() -> Iterator[sqlite3.Connection]:
         yield made
 
 
-def answer(verdict: Verdict = Verdict.OK, status: int | None = 200, **facts: object) -> Answer:
+def result(verdict: Verdict = Verdict.OK, status: int | None = 200, **facts: object) -> Checked:
     evidence = Evidence("GET", status, CHAIN, "http://a.example/3")
     link = Link(URL, ("part",), (Place("a.md", 1, 2),))
-    return Answer(URL, "a.example", Heard.ANSWER, NOW, Checked(link, verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+    return Checked(link, verdict, evidence=evidence, **facts)  # type: ignore[arg-type]
 
 
-def folded(db: sqlite3.Connection, one: Answer, *times: float) -> list[Observed]:
+def folded(db: sqlite3.Connection, one: Checked, *times: float) -> list[Observed]:
     for time in times:
-        fold(db, URL, time, one.row(1)[5:12])  # type: ignore[arg-type]
+        fold(db, URL, time, facts_of(one))
     return rows_of(db, URL)
 
 
 def test_a_row_has_all_that_was_told(db: sqlite3.Connection) -> None:
-    told = answer(Verdict.FAILING, 404, reason="Not here", code="http_4xx", text_sha256="ab")
+    found = result(Verdict.FAILING, 404, reason="Not here", code="http_4xx", text_sha256="ab")
     row = Observed(NOW, NOW, 1, "failing", 404, "http_4xx", "Not here", "http://a.example/3", CHAIN, "ab")
-    assert folded(db, told, NOW) == [row]
+    assert folded(db, found, NOW) == [row]
 
 
 def test_what_is_good_has_no_reason_and_no_status_is_none(db: sqlite3.Connection) -> None:
-    [row] = folded(db, answer(Verdict.MOVED, None, reason="It redirects"), NOW)
+    [row] = folded(db, result(Verdict.MOVED, None, reason="It redirects"), NOW)
     assert (row.reason, row.status) == ("", None)
 
 
 def test_text_in_any_script_is_kept(db: sqlite3.Connection) -> None:
-    [row] = folded(db, answer(Verdict.UNKNOWN, None, reason="nicht erreichbar: Straße \udcff"), NOW)
+    [row] = folded(db, result(Verdict.UNKNOWN, None, reason="nicht erreichbar: Straße \udcff"), NOW)
     assert row.reason == "nicht erreichbar: Straße \\udcff"
 
 
 def test_equal_checks_are_one_row_but_a_failure_three_days_later_is_one_more(db: sqlite3.Connection) -> None:
-    assert [(row.first_at, row.last_at, row.checks) for row in folded(db, answer(), NOW, NOW, NOW + 9 * DAY)] == [
+    assert [(row.first_at, row.last_at, row.checks) for row in folded(db, result(), NOW, NOW, NOW + 9 * DAY)] == [
         (NOW, NOW + 9 * DAY, 3)
     ]
     later = NOW + 10 * DAY
-    rows = folded(db, answer(Verdict.FAILING, 404), later, later + MIN_INTERVAL - 1, later + MIN_INTERVAL)
+    rows = folded(db, result(Verdict.FAILING, 404), later, later + MIN_INTERVAL - 1, later + MIN_INTERVAL)
     assert [(row.first_at - later, row.checks) for row in rows[:2]] == [(MIN_INTERVAL, 1), (0.0, 2)]
     assert past_of(db, URL, head_differs=False).failures == (later, later + MIN_INTERVAL)
 
 
 def test_a_check_that_is_older_than_the_last_begins_a_row_of_its_own(db: sqlite3.Connection) -> None:
-    assert [row.first_at for row in folded(db, answer(), NOW, NOW - 1)] == [NOW, NOW - 1]
+    assert [row.first_at for row in folded(db, result(), NOW, NOW - 1)] == [NOW, NOW - 1]
 
 
 def test_of_a_link_that_comes_and_goes_a_hundred_rows_are_kept(db: sqlite3.Connection) -> None:
     for number in range(120):
-        rows = folded(db, answer(Verdict.OK if number % 2 else Verdict.UNKNOWN), NOW + number)
+        rows = folded(db, result(Verdict.OK if number % 2 else Verdict.UNKNOWN), NOW + number)
     assert MOST_ROWS_OF_LINK == 100
     assert (len(rows), rows[-1].first_at) == (100, NOW + 20)
 
 
 def test_in_a_run_without_network_only_failures_are_taken_back() -> None:
-    failed = answer(Verdict.DEAD, 410, reason="Gone", failures=3).checked
+    failed = result(Verdict.DEAD, 410, reason="Gone", failures=3)
     assert without_network(failed) == failed._replace(verdict=Verdict.UNKNOWN, reason=OFFLINE, failures=0)
-    blocked = answer(Verdict.BLOCKED, 403, reason="No").checked
+    blocked = result(Verdict.BLOCKED, 403, reason="No")
     assert without_network(blocked) is blocked
     assert facts_without_network(("failing", 404, "c", "r", "u", "h", "t")) == (
         *("unknown", 404, "c", OFFLINE),
@@ -117,7 +117,7 @@ def test_in_a_run_without_network_only_failures_are_taken_back() -> None:
         (HostCounts(9, reached=1, looked_up=8), True),
     ],
 )
-def test_no_network_is_where_lookups_get_no_answer(counts: HostCounts, is_up: bool) -> None:
+def test_no_network_is_where_lookups_get_no_result(counts: HostCounts, is_up: bool) -> None:
     assert counts.had_network is is_up
 
 
@@ -145,13 +145,9 @@ def test_uptime_is_the_share_of_good_checks_among_those_that_told_something(
     assert uptime(rows, NOW) == share
 
 
-def test_an_answer_says_nothing_of_head_unless_it_was_seen() -> None:
-    assert not answer().head_differs
-
-
 def test_what_is_old_is_forgotten_to_the_day(db: sqlite3.Connection) -> None:
     assert (KEPT_DAYS, HEAD_DAYS) == (400, 180)
-    folded(db, answer(), NOW - 400 * DAY)
+    folded(db, result(), NOW - 400 * DAY)
     db.execute("INSERT INTO hosts VALUES ('a.example', ?)", (NOW - 180 * DAY,))
     _forget(db, NOW)
     assert [db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in ("health", "hosts")] == [1, 1]  # noqa: S608
@@ -162,7 +158,7 @@ def test_what_is_old_is_forgotten_to_the_day(db: sqlite3.Connection) -> None:
 def test_of_too_many_rows_the_oldest_are_forgotten(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaniel.health.history.MOST_ROWS", 3)
     for number in range(5):
-        fold(db, f"http://{number}.example/", NOW - number, answer().row(1)[5:12])  # type: ignore[arg-type]
+        fold(db, f"http://{number}.example/", NOW - number, facts_of(result()))
     _forget(db, NOW)
     assert [found[0] for found in db.execute("SELECT last_at FROM health ORDER BY last_at")] == [NOW - 2, NOW - 1, NOW]
 
@@ -170,7 +166,7 @@ def test_of_too_many_rows_the_oldest_are_forgotten(db: sqlite3.Connection, monke
 def test_the_file_has_the_version_that_released_spaniels_know(tmp_path: Path) -> None:
     """With any other number everybody's history would be set aside."""
     history = History(str(tmp_path / "health"))
-    history.begin("test", "")
+    assert list(history.settle("run", lambda *_: [], network=True)) == []
     history.close()
     with closing(sqlite3.connect(tmp_path / "health" / "health.sqlite3")) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (1,)

@@ -197,7 +197,7 @@ def kept(check: Check, base: Path) -> dict[str, str]:
 
 @pytest.mark.req("LH-02")
 def test_paywall_is_found_on_every_link_of_a_host(check: Check) -> None:
-    """HEAD does not show it: after the first, such a host is asked by GET."""
+    """HEAD does not show it: after the first, such a host is requested by GET."""
     links = [f"/{n}" for n in range(4)]
     with Site(dict.fromkeys(links, CASES["/paywall"].reply)) as site:
         found = verdicts(check(*(site.url(link) for link in links), "-f", "jsonl").out, "url")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Iterable
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health import pages
 from spaniel.health.hops import LinkHops
-from spaniel.health.pages import NOTHING_SEEN, Body, Seen, look_at, look_at_head, needs_of, tells_something
+from spaniel.health.pages import NO_FACTS, Body, CheckedPage, look_at, look_at_head, may_have_signs, needs_of
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
-from spaniel.pipeline.page_types import Evidence
-from spaniel.reading import Document, read
+from spaniel.pipeline.page_types import PageEvidence
+from spaniel.reading import Document, read, read_as
+from spaniel.reading.kinds import DetectedKind, kind_of
 from spaniel.url import parse
 from spaniel.verdicts import ANYTHING, Expected
 
@@ -50,20 +50,20 @@ def taken(data: bytes, expected: Expected = ANYTHING) -> Body:
     ],
 )
 def test_only_text_and_markup_may_say_that_they_are_not_the_page(content_type: str | None, tells: bool) -> None:
-    assert tells_something(content_type) is tells
+    assert may_have_signs(content_type) is tells
 
 
 def test_a_head_says_as_much_as_its_headers_and_its_host() -> None:
-    assert look_at_head(page(b"")) == NOTHING_SEEN == Seen()
-    assert look_at_head(page(b"", cf_mitigated="challenge")) == Seen(page_type="challenge")
-    assert look_at_head(page(b"", url="http://www.sedo.com/x")) == Seen(is_parked=True)
-    assert look_at_head(page(b"", 404, url="http://www.sedo.com/x")) == NOTHING_SEEN
+    assert look_at_head(page(b"")) == NO_FACTS == CheckedPage()
+    assert look_at_head(page(b"", cf_mitigated="challenge")) == CheckedPage(page_type="challenge")
+    assert look_at_head(page(b"", url="http://www.sedo.com/x")) == CheckedPage(is_parked=True)
+    assert look_at_head(page(b"", 404, url="http://www.sedo.com/x")) == NO_FACTS
 
 
 async def test_the_beginning_of_a_page_is_read_where_no_more_was_wanted() -> None:
     seen = await look_at(page(), None, hops(), None)
     assert TEXT in seen.text
-    assert seen == Seen(text=seen.text, title=seen.title)
+    assert seen == CheckedPage(text=seen.text, title=seen.title)
 
 
 async def test_of_a_page_that_was_taken_the_text_is_hashed() -> None:
@@ -124,7 +124,7 @@ async def test_a_domain_for_sale_is_known_by_its_host_or_its_words(answer: Page,
 async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     led: list[bool] = []
 
-    def judged(evidence: Evidence) -> str:
+    def judged(evidence: PageEvidence) -> str:
         led.append(evidence.redirected)
         return "login"
 
@@ -138,26 +138,24 @@ async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: 
 
 
 class Reader:
-    """Reads for others, or refuses to."""
+    """BodyReader for others, or refuses to."""
 
     def __init__(self, error: SpanielError | None = None) -> None:
         self.error = error
         self.given: list[tuple[object, ...]] = []
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document:
-        self.given.append((body, content_type, url, kinds, deadline))
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document:
+        self.given.append((body, kind, url, deadline))
         if self.error is not None:
             raise self.error
-        return read(body, content_type, url, kinds)
+        return read_as(kind, body, url)
 
 
 async def test_a_reader_that_is_there_is_handed_all_that_is_known() -> None:
     reader, way = Reader(), hops()
     seen = await look_at(page(), None, way, reader)
     assert TEXT in seen.text
-    assert reader.given == [(PAGE, HTML, URL, ("html", "text"), way.deadline)]
+    assert reader.given == [(PAGE, kind_of(HTML, PAGE, ("html", "text")), URL, way.deadline)]
     late = Reader(SpanielError(Code.TIMEOUT, phase="extract", timeout_ms=1))
     assert (await look_at(page(), None, way, late)).text == ""
 
@@ -181,7 +179,7 @@ async def test_long_pages_and_those_of_many_tags_are_read_beside_the_event_loop(
         threads.append(threading.current_thread() is not threading.main_thread())
         return read(b"<p>short</p>", HTML, None)
 
-    monkeypatch.setattr(pages, "read", reading)
+    monkeypatch.setattr(pages, "read_as", reading)
     assert (await look_at(page(body), None, hops(), None)).text.strip() == "short"
     assert threads == [beside]
     await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.documents.mentions import Mention
 from spaniel.health.filters import web_address
 from spaniel.health.links import Link, Place
-from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.run import CheckResult, RunOptions
 from spaniel.testing import FakeClock
 from spaniel.url.parsing import parse
 from tests.health.test_run import World, all_of, busy, host_of, links_at, ok, run_over, told
@@ -36,9 +36,9 @@ async def test_the_first_links_of_a_host_are_asked_alone() -> None:
     seen: list[tuple[str, int]] = []
 
     class Watching(World):
-        async def look(self, link: Link, past: object, attempts: int) -> Looked:
+        async def check(self, link: Link, past: object, attempts: int) -> CheckResult:
             seen.append((link.url, self.here[host_of(link.url)]))
-            return await super().look(link, past, attempts)  # type: ignore[arg-type]
+            return await super().check(link, past, attempts)  # type: ignore[arg-type]
 
     world = Watching(lambda link, _: ok(link), turns=5)
     await all_of(run_over(links_at(hosts=1, each=9), world, RunOptions(at_once=9), at_once=9))

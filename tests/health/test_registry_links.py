@@ -1,4 +1,4 @@
-"""Records as links: what each asserts, which are wanted, when they are due, and a host that stands in for another."""
+"""Records as links: what each asserts, which are selected, when they are due, and host aliases."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def of_record(record: str) -> Expected:
 
 
 @pytest.mark.req("DB-06")
-def test_a_record_alone_asserts_an_answer_or_a_redirect() -> None:
+def test_record_without_content_accepts_page_or_redirect() -> None:
     assert of_record("_path: /") == Expected(may_redirect=True)
 
 
 @pytest.mark.req("DB-07")
-def test_content_is_asserted_after_redirects() -> None:
+def test_record_with_content_asserts_it_after_redirects() -> None:
     expected = of_record(f"_path: /\ncontent-length: 12\ncontent-sha256: {SHA.upper()}")
     assert expected == Expected(length=12, sha256=SHA, may_redirect=False)
 
@@ -57,7 +57,7 @@ def test_content_is_asserted_after_redirects() -> None:
         ),
     ],
 )
-def test_types_and_categories_of_databases_in_the_wild(record: str, expected: Expected) -> None:
+def test_content_types_and_categories_of_real_databases(record: str, expected: Expected) -> None:
     path, _, rest = record.partition("categories")
     assert of_record(f"{'' if path else 'categories' + rest + chr(10)}_path: /\n{path}") == expected
 
@@ -73,18 +73,18 @@ def test_types_and_categories_of_databases_in_the_wild(record: str, expected: Ex
         ("https: true\n", "http", "http://www.example.com/a?b"),
     ],
 )
-def test_the_scheme_is_http_unless_somebody_says_otherwise(metadata: str, scheme: str, url: str) -> None:
+def test_scheme_is_http_by_default(metadata: str, scheme: str, url: str) -> None:
     assert of_file("_path: /a?b", metadata=metadata, scheme=scheme)[0].url == url
 
 
-def test_a_deprecated_record_is_skipped_with_the_reason() -> None:
+def test_deprecated_record_is_skipped() -> None:
     text = "---\n---\n_path: /\ncategories:\n- deprecated\n"
     (found,) = links(read_file(text, "f", "a.example").records, load())
     assert isinstance(found, Checked)
     assert (found.verdict, found.reason) == (Verdict.SKIPPED, "the record is of the category 'deprecated'")
 
 
-def test_a_link_knows_where_its_path_is_written() -> None:
+def test_link_has_the_place_of_its_path() -> None:
     found = of_file("_path: /a", "content-length: 3\n_path: '/b'")
     assert [link.places for link in found] == [
         (Place("urls/www.example.com.yaml", 3, 8),),
@@ -92,7 +92,7 @@ def test_a_link_knows_where_its_path_is_written() -> None:
     ]
 
 
-def test_a_priority_is_a_key_or_a_category_of_the_record() -> None:
+def test_priority_is_key_or_category_of_record() -> None:
     found = of_file(
         "_path: /a", "_path: /b\npriority: daily", "_path: /c\ncategories:\n- monthly", "_path: /d\npriority: 3",
         "_path: /e\ncategories:\n- monthly\n- weekly", "_path: /f\ncategories:\n- daily\npriority: monthly",
@@ -108,28 +108,26 @@ def last(verdict: str, days: float) -> Observed:
     ("priority", "verdict", "days", "due"),
     [
         ("daily", "ok", 0.5, False),
-        ("daily", "ok", 0.95, True),  # yesterday's job may have run a little late
+        ("daily", "ok", 0.95, True),  # yesterday's job may have started late
         ("weekly", "ok", 6, False),
         ("weekly", "ok", 7, True),
         ("monthly", "ok", 20, False),
         ("monthly", "ok", 30, True),
         ("monthly", "failing", 2, False),
-        ("monthly", "failing", 3, True),  # so that it is known within ten days whether it is dead
+        ("monthly", "failing", 3, True),  # within ten days it is known whether it is dead
         ("monthly", "unknown", 1, True),
         ("daily", "failing", 1, True),
     ],
 )
-def test_a_link_is_due_by_its_priority_and_sooner_after_trouble(
-    priority: str, verdict: str, days: float, due: bool
-) -> None:
+def test_link_is_due_by_priority_and_sooner_after_failure(priority: str, verdict: str, days: float, due: bool) -> None:
     assert load().is_due(priority, last(verdict, days), NOW) is due
 
 
-def test_what_was_never_checked_is_due() -> None:
+def test_unchecked_link_is_due() -> None:
     assert load().is_due("monthly", None, NOW)
 
 
-def test_priorities_are_data(tmp_path: Path) -> None:
+def test_priorities_are_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('default = "hourly"\n[days]\nhourly = 0\nyearly = 365\n[categories]\nlaw = "yearly"\n')
     own = load(str(file))
@@ -139,7 +137,7 @@ def test_priorities_are_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('default = "dialy"\n[days]\ndaily = 1\n', "did you mean 'daily'"),
         ('default = "daily"\n[days]\ndaily = 1\n[sooner]\nded = 1\n', "no such verdict"),
@@ -147,14 +145,14 @@ def test_priorities_are_data(tmp_path: Path) -> None:
         ('default = "daily"\n[days]\ndaily = 1\n[more]\n', "unknown key"),
     ],
 )
-def test_a_wrong_file_of_priorities_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_priorities_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "own.toml"
     file.write_text(text)
-    with pytest.raises(SpanielError, match=told):
+    with pytest.raises(SpanielError, match=message):
         load(str(file))
 
 
-def test_filters_by_the_last_check() -> None:
+def test_links_are_filtered_by_last_check() -> None:
     known = {"http://a.example/ok": last("ok", 1), "http://a.example/bad": last("failing", 5)}
     all_ = [Link(f"http://a.example/{name}") for name in ("ok", "bad", "new")]
     all_ = [link._replace(priority="weekly") for link in all_]
@@ -173,7 +171,7 @@ def test_filters_by_the_last_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "url", "asked"),
+    ("alias", "url", "requested"),
     [
         ("www.a.example=stage.a.example", "https://www.a.example/x?y=/z", "https://stage.a.example/x?y=/z"),
         ("www.a.example=127.0.0.1:80", "http://www.a.example/", "http://127.0.0.1:80/"),
@@ -182,13 +180,13 @@ def test_filters_by_the_last_check() -> None:
         ("a.example=b.example", "http://www.a.example/", "http://www.a.example/"),
     ],
 )
-def test_a_staging_host_is_asked_in_place_of_another(given: str, url: str, asked: str) -> None:
-    assert asked_as(read_aliases([given]))(url) == asked
+def test_alias_replaces_the_host(alias: str, url: str, requested: str) -> None:
+    assert asked_as(read_aliases([alias]))(url) == requested
 
 
 @pytest.mark.parametrize(
-    "wrong", ["a.example", "=b.example", "a.example=", "a.example=ftp://b.example", "a b=c.example"]
+    "invalid", ["a.example", "=b.example", "a.example=", "a.example=ftp://b.example", "a b=c.example"]
 )
-def test_a_map_that_names_no_two_hosts_is_refused(wrong: str) -> None:
+def test_invalid_alias_is_refused(invalid: str) -> None:
     with pytest.raises(SpanielError, match="must be two hosts"):
-        read_aliases([wrong])
+        read_aliases([invalid])

@@ -1,4 +1,4 @@
-"""What is told of an attempt: all that is known of it, whether it brought an answer or a refusal, and nothing else."""
+"""Observations of a request: complete for a response, and for an error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health.hops import LinkHops
 from spaniel.health.links import Link
-from spaniel.health.pages import Seen
-from spaniel.health.requests import Errand, answered, asked_to_wait, failed
+from spaniel.health.pages import CheckedPage
+from spaniel.health.requests import LinkCheck, answered, asked_to_wait, failed
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.testing import FakeClock
@@ -27,12 +27,12 @@ def page(status: int = 200, **headers: str) -> Page:
     return Page(parse(URL), status, "", fields, b"", "127.0.0.1", None)
 
 
-def errand(attempts: int = 2, clock: FakeClock | None = None) -> Errand:
-    return Errand(Link(URL), clock or FakeClock(START), attempts)
+def check(attempts: int = 2, clock: FakeClock | None = None) -> LinkCheck:
+    return LinkCheck(Link(URL), clock or FakeClock(START), attempts)
 
 
 def refused(error: SpanielError, hops: LinkHops | None = None, method: str = "GET") -> Observation:
-    return failed(errand(), hops, method, error)
+    return failed(check(), hops, method, error)
 
 
 @pytest.mark.req("FG-22")
@@ -42,28 +42,28 @@ def refused(error: SpanielError, hops: LinkHops | None = None, method: str = "GE
         *((429, "120", 120.0), (503, "120", 120.0), (429, "0", 0.0), (503, "0", 0.0)),
         *((429, None, 10.0), (429, "soon", 10.0), (503, None, None), (503, "soon", None)),
         *((200, "5", None), (428, "5", None), (430, "5", None), (502, "5", None), (504, "5", None)),
-        (503, format_datetime(START + timedelta(seconds=90), usegmt=True), 90.0),  # which is half a second less
+        (503, format_datetime(START + timedelta(seconds=90), usegmt=True), 90.0),  # half a second less
     ],
 )
-def test_for_how_long_a_host_asks_to_be_left_alone(status: int, value: str | None, seconds: float | None) -> None:
+def test_retry_after_is_read_for_429_and_503_only(status: int, value: str | None, seconds: float | None) -> None:
     headers = {} if value is None else {"retry_after": value}
     assert asked_to_wait(page(status, **headers), FakeClock(START)) == seconds
 
 
-def test_who_asks_for_a_proof_is_not_waited_for() -> None:
+def test_challenge_is_not_retried_after_a_delay() -> None:
     assert asked_to_wait(page(429, retry_after="5", cf_mitigated="challenge"), FakeClock(START)) is None
 
 
-async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
+async def test_response_becomes_a_complete_observation() -> None:
     clock = FakeClock(START)
     hops = LinkHops(parse(URL), Deadline(20))
     hops.is_asked = True
     hops.arrived(page(302)._replace(certificate_ends=2000.0))
     hops.move(302, hops.resolve(page(302, location="/2#there")))
     hops.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
-    asked = errand(3, clock)
+    asked = check(3, clock)
     clock.advance(1.23456)
-    seen = Seen(
+    seen = CheckedPage(
         text="text",
         page_type="login",
         is_parked=True,
@@ -96,22 +96,22 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
     )
 
 
-async def test_a_type_is_told_as_far_as_it_may_be_one() -> None:
+async def test_long_content_type_is_shortened() -> None:
     hops = LinkHops(parse(URL), Deadline(20))
-    for value, told in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
-        assert answered(errand(), hops, "GET", page(content_type=value), Seen()).content_type == told
-    assert answered(errand(), hops, "GET", page(), Seen()).content_type == ""
+    for value, expected in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
+        assert answered(check(), hops, "GET", page(content_type=value), CheckedPage()).content_type == expected
+    assert answered(check(), hops, "GET", page(), CheckedPage()).content_type == ""
 
 
-async def test_nothing_is_said_to_have_been_asked_before_it_was() -> None:
+async def test_method_is_recorded_only_if_a_request_was_sent() -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     for asked, method in ((False, ""), (True, "HEAD")):
         hops.is_asked = asked
-        told = refused(SpanielError(Code.DNS_FAILED, host="a.test", cause="nxdomain"), hops, "HEAD")
-        assert (told.evidence.method, told.evidence.phase, told.cause) == (method, "dns", "nxdomain")
+        observed = refused(SpanielError(Code.DNS_FAILED, host="a.test", cause="nxdomain"), hops, "HEAD")
+        assert (observed.evidence.method, observed.evidence.phase, observed.cause) == (method, "dns", "nxdomain")
 
 
-def test_of_what_is_no_url_only_the_refusal_is_told() -> None:
+def test_invalid_url_is_observed_with_its_error_only() -> None:
     error = SpanielError(Code.INVALID_URL, url="x", reason="odd")
     assert refused(error) == Observation(
         at=START.timestamp(),
@@ -131,36 +131,37 @@ def test_of_what_is_no_url_only_the_refusal_is_told() -> None:
         ({}, "", "head"),
     ],
 )
-async def test_a_failure_of_the_network_says_where_it_came(details: dict[str, object], cause: str, phase: str) -> None:
+async def test_network_error_has_its_phase(details: dict[str, object], cause: str, phase: str) -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     hops.deadline.phase = "headers"
     for code in (Code.NETWORK, Code.ROBOTS_UNAVAILABLE):
         more = {"reason": "x"} if code is Code.ROBOTS_UNAVAILABLE else {"error": "x"}
-        told = refused(SpanielError(code, **more, **details), hops)
-        assert (told.code, told.cause, told.evidence.phase) == (str(code), cause, phase)
+        observed = refused(SpanielError(code, **more, **details), hops)
+        assert (observed.code, observed.cause, observed.evidence.phase) == (str(code), cause, phase)
 
 
 @pytest.mark.parametrize(
-    ("phase", "told"), [("headers", "head"), ("start", ""), ("connect", "connect"), ("body", "body"), ("dns", "dns")]
+    ("phase", "expected"),
+    [("headers", "head"), ("start", ""), ("connect", "connect"), ("body", "body"), ("dns", "dns")],
 )
-async def test_a_deadline_says_what_was_waited_for(phase: str, told: str) -> None:
+async def test_timeout_has_its_phase(phase: str, expected: str) -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     hops.deadline.phase = "queue"
     late = SpanielError(Code.TIMEOUT, phase=phase, timeout_ms=1)
-    assert refused(late, hops).evidence.phase == told
-    assert refused(late).evidence.phase == ""  # nobody had set out
+    assert refused(late, hops).evidence.phase == expected
+    assert refused(late).evidence.phase == ""  # no request was started
     hops.deadline.phase = phase
-    assert refused(SpanielError(Code.NETWORK, error="x"), hops).evidence.phase == told
+    assert refused(SpanielError(Code.NETWORK, error="x"), hops).evidence.phase == expected
     assert refused(SpanielError(Code.REDIRECT_LIMIT, count=3, max=2), hops).evidence.phase == ""
 
 
 @pytest.mark.req("FG-22")
 @pytest.mark.parametrize(("code", "status"), [(Code.HTTP_4XX, 429), (Code.HTTP_5XX, 503)])
-async def test_a_host_that_is_left_alone_is_told_with_what_it_said(code: Code, status: int) -> None:
+async def test_paused_host_is_observed_with_its_status_and_delay(code: Code, status: int) -> None:
     hops = LinkHops(parse(URL), Deadline(20))
     hops.arrived(page()._replace(certificate_ends=2000.0))
-    told = refused(SpanielError(code, status=status, status_text="x", retry_after="30"), hops)
-    assert (told.code, told.evidence.status, told.retry_after, told.certificate_ends) == (
+    observed = refused(SpanielError(code, status=status, status_text="x", retry_after="30"), hops)
+    assert (observed.code, observed.evidence.status, observed.retry_after, observed.certificate_ends) == (
         str(code),
         status,
         30.0,

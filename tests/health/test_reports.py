@@ -1,4 +1,4 @@
-"""Reports: the same results in every format, whatever links and files are called."""
+"""Reports: the same results in every format, with hostile names of links and files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 from sarif_pydantic import Sarif
 
+from spaniel.cli.check import FORMATS
 from spaniel.errors import SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
-from spaniel.health.links import Checked, Finding, Link, Place, Remark
-from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.links import Checked, Link, LinkFinding, Place, Remark
+from spaniel.health.reports import ReportContext, open_report
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import Change, Evidence, Hop, Move, Verdict
 
@@ -59,15 +60,15 @@ RESULTS = [
     Checked(
         link("https://soft.example/"),
         Verdict.OK,
-        findings=(Finding(Remark.SOFT_404, "looks like the page for nothing"),),
+        findings=(LinkFinding(Remark.SOFT_404, "looks like the page for missing pages"),),
     ),
     Checked(link(HOSTILE, Place(HOSTILE_FILE, 1, 1)), Verdict.DEAD, HOSTILE),
 ]
 
 
-def told(name: str, results: list[Checked] | None = None, context: ReportContext = CONTEXT) -> str:
+def report_text(name: str, results: list[Checked] | None = None, context: ReportContext = CONTEXT) -> str:
     out = io.StringIO()
-    report, summary = FORMATS[name](out, context), Summary()
+    report, summary = open_report(name, out, context), Summary()
     for checked in RESULTS if results is None else results:
         report.add(checked)
         summary.add(checked)
@@ -76,18 +77,18 @@ def told(name: str, results: list[Checked] | None = None, context: ReportContext
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_names_what_is_wrong_and_no_control_character_reaches_a_terminal(name: str) -> None:
-    text = told(name)
+def test_every_format_lists_problems_without_control_characters(name: str) -> None:
+    text = report_text(name)
     for host in ("moved", "changed", "blocked", "slow", "failing", "dead", "unknown", "soft"):
         assert f"https://{host}.example/" in text
     assert "\x1b" not in text
     assert "\u202e" not in text or name in ("json", "jsonl")
-    text.encode("utf-8")  # whatever a file is called
+    text.encode("utf-8")  # for any file name
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_run_without_links_is_a_whole_report(name: str) -> None:
-    text = told(name, [])
+def test_report_without_links_is_complete(name: str) -> None:
+    text = report_text(name, [])
     match name:
         case "json" | "sarif":
             json.loads(text)
@@ -100,8 +101,8 @@ def test_a_run_without_links_is_a_whole_report(name: str) -> None:
 
 
 @pytest.mark.req("DB-09")
-def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
-    lines = told("table").splitlines()
+def test_table_is_grouped_by_file_and_line() -> None:
+    lines = report_text("table").splitlines()
     assert lines.index("a.md") < next(n for n, line in enumerate(lines) if "6:1" in line)
     assert [line.split()[0] for line in lines if line.startswith("  ") and "https://" in line and line[8].isdigit()][-1]
     assert any("failing (2 of 3)" in line for line in lines)
@@ -109,23 +110,23 @@ def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
     assert lines[-1].startswith("11 links: 1 ok, 1 moved, 1 changed, 1 blocked, 1 rate-limited, 1 failing, 2 dead")
 
 
-def test_nothing_is_told_twice() -> None:
-    missing = Finding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
+def test_reason_is_not_repeated() -> None:
+    missing = LinkFinding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
     anchor = Checked(link("a.md", Place("a.md", 1, 1)), Verdict.FAILING, missing.text, findings=(missing,))
     moved = RESULTS[1]._replace(reason="It redirects permanently.")
-    text = told("table", [anchor, moved])
+    text = report_text("table", [anchor, moved])
     assert text.count("has no anchor") == 1
     assert "It redirects" not in text
-    assert "leads for good to" in text
+    assert "moved permanently to" in text
 
 
-def test_what_is_well_is_listed_where_asked_for_and_colours_only_then() -> None:
-    assert "ok.example" in told("table", context=CONTEXT._replace(verbose=True))
-    assert "\x1b[31m" in told("table", RESULTS[5:6], CONTEXT._replace(color=True))
+def test_verbose_lists_all_links_and_colors_are_optional() -> None:
+    assert "ok.example" in report_text("table", context=CONTEXT._replace(verbose=True))
+    assert "\x1b[31m" in report_text("table", RESULTS[5:6], CONTEXT._replace(color=True))
 
 
-def test_lines_of_json_have_all_that_is_known() -> None:
-    objects = [json.loads(line) for line in told("jsonl").splitlines()]
+def test_json_lines_have_all_fields() -> None:
+    objects = [json.loads(line) for line in report_text("jsonl").splitlines()]
     assert [each["verdict"] for each in objects] == [checked.verdict.value for checked in RESULTS]
     moved = objects[1]
     assert moved["moved"] == RESULTS[1].move._asdict()  # type: ignore[union-attr]
@@ -135,17 +136,17 @@ def test_lines_of_json_have_all_that_is_known() -> None:
     assert objects[-1]["url"] == HOSTILE.replace("\ud800", "\ufffd")
 
 
-def test_a_json_document_has_the_figures() -> None:
-    document = json.loads(told("json"))
+def test_json_report_has_counts() -> None:
+    document = json.loads(report_text("json"))
     assert len(document["results"]) == document["summary"]["links"] == len(RESULTS)
     assert document["summary"]["verdicts"]["dead"] == 2
     assert document["spaniel"] == {"version": "1.2.3", "started": STARTED}
 
 
-def test_junit_is_read_by_a_reader_of_others() -> None:
-    suites = JUnitXml.fromstring(told("junit").encode())
+def test_junit_is_valid_for_another_reader() -> None:
+    suites = JUnitXml.fromstring(report_text("junit").encode())
     cases = [case for suite in suites for case in suite]
-    assert len(cases) == suites.tests == len(RESULTS) + 1  # one link stands in two places
+    assert len(cases) == suites.tests == len(RESULTS) + 1  # one link has two places
     assert suites.failures == sum(
         len(case.result) == 1 and "Failure" in type(case.result[0]).__name__ for case in cases
     )
@@ -156,19 +157,19 @@ def test_junit_is_read_by_a_reader_of_others() -> None:
     assert "404 Not Found" in named["https://failing.example/ (a.md:6:1)"].result[0].text
 
 
-def test_markdown_cells_hold_what_is_foreign_as_text() -> None:
-    tokens = MarkdownIt("commonmark").enable("table").parse(told("markdown"))
-    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(told("markdown"))
+def test_markdown_report_escapes_untrusted_text() -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(report_text("markdown"))
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(report_text("markdown"))
     assert "<script" not in html
     assert "<img" not in html
     assert html.count("<a ") == 0
     rows = sum(token.type == "tr_open" for token in tokens)
-    assert rows == 9 + 8  # each row that is worth telling, and a head for each of the tables
+    assert rows == 9 + 8  # links that need attention, and a header for each table
     assert "failing (2 of 3)" in html
 
 
-def test_sarif_is_read_by_a_model_of_its_standard() -> None:
-    text = told("sarif")
+def test_sarif_conforms_to_its_schema() -> None:
+    text = report_text("sarif")
     run = Sarif.model_validate_json(text).runs[0]
     assert run.results is not None
     assert run.tool.driver.rules is not None
@@ -189,10 +190,10 @@ def test_sarif_is_read_by_a_model_of_its_standard() -> None:
         assert physical is None or physical["artifactLocation"]["uri"].isascii()
 
 
-def test_annotations_are_one_line_each_and_no_link_begins_a_command() -> None:
-    lines = told("github").splitlines()
+def test_github_annotations_escape_line_ends() -> None:
+    lines = report_text("github").splitlines()
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
-    assert len(lines) == 11  # ten places that are worth telling, and the figures
+    assert len(lines) == 11  # ten places that need attention, and the counts
     assert (
         "::error file=a.md,line=6,col=1,title=Link failing (2 of 3)::https://failing.example/: 404 Not Found" in lines
     )
@@ -200,21 +201,21 @@ def test_annotations_are_one_line_each_and_no_link_begins_a_command() -> None:
     assert "%2Cb%3Ac%25%0D%0A" in hostile
 
 
-def test_a_page_runs_its_own_script_only_and_links_only_what_is_safe() -> None:
-    page = told("html", [*RESULTS, Checked(link("javascript:alert(1)"), Verdict.SKIPPED, "not a web address")])
+def test_html_report_runs_own_script_and_links_web_urls_only() -> None:
+    page = report_text("html", [*RESULTS, Checked(link("javascript:alert(1)"), Verdict.SKIPPED, "not a web address")])
     assert page.count("<script>") == 1
     assert "alert(1)</script>" not in page
     assert 'href="javascript' not in page
     assert "default-src 'none'" in page
 
 
-def test_a_page_draws_the_past_of_each_link() -> None:
+def test_html_report_shows_the_history_of_each_link() -> None:
     past = [
         ("2026-11-01T00:00:00Z", "ok"),
         ("2026-11-08T00:00:00Z", "failing"),
-        ("2026-11-09T00:00:00Z", "of the future"),
+        ("2026-11-09T00:00:00Z", "of a later version"),
     ]
-    page = told("html", RESULTS[5:6], CONTEXT._replace(history=lambda _: past))
+    page = report_text("html", RESULTS[5:6], CONTEXT._replace(history=lambda _: past))
     assert page.count("<i class=") == 3
     assert '<i class="bad" title="2026-11-08T00:00:00Z failing">' in page
 
@@ -236,14 +237,14 @@ def test_a_page_draws_the_past_of_each_link() -> None:
         ("unknown", "unknown", 1),
     ],
 )
-def test_the_exit_code_says_whether_what_is_asserted_holds(verdicts: str, fail_on: str, code: int) -> None:
+def test_exit_code_follows_from_verdicts(verdicts: str, fail_on: str, code: int) -> None:
     summary = Summary()
     for verdict in verdicts.split():
         summary.add(Checked(link("https://example.com/"), Verdict(verdict)))
     assert summary.exit_code(read_fail_on([fail_on])) == code
 
 
-def test_findings_can_fail_a_run_too_and_what_is_no_verdict_is_refused() -> None:
+def test_fail_on_accepts_findings_and_refuses_unknown_names() -> None:
     summary = Summary()
     summary.add(RESULTS[9])
     assert summary.exit_code() == 0
@@ -252,40 +253,40 @@ def test_findings_can_fail_a_run_too_and_what_is_no_verdict_is_refused() -> None
         read_fail_on(["dead,broken"])
 
 
-def test_an_interrupted_run_is_not_a_good_one() -> None:
+def test_interrupted_run_has_exit_code_3() -> None:
     summary = Summary()
     summary.interrupted = True
     assert summary.exit_code() == 3
     out = io.StringIO()
-    FORMATS["table"](out, CONTEXT).close(summary)
+    open_report("table", out, CONTEXT).close(summary)
     assert "interrupted" in out.getvalue()
 
 
-def test_old_debts_are_told_and_fail_nothing(tmp_path: Path) -> None:
-    path = str(tmp_path / "debts.json")
+def test_known_failures_are_reported_and_do_not_fail(tmp_path: Path) -> None:
+    path = str(tmp_path / "known.json")
     assert write_baseline(path, RESULTS) == 4
     baseline = Baseline.read(path)
     summary = Summary()
     for checked in RESULTS:
         summary.add(checked, known=baseline.covers_all(checked))
-    assert (summary.known, summary.exit_code()) == (4, 3)  # what cannot be told is still so
+    assert (summary.known, summary.exit_code()) == (4, 3)  # some could still not be checked
     elsewhere = RESULTS[5]._replace(link=link("https://failing.example/", Place("new.md", 1, 1)))
     assert not baseline.covers_all(elsewhere)
     again = RESULTS[5]._replace(verdict=Verdict.OK)
     baseline.saw(again)
     assert baseline.fixed == [("a.md", "https://failing.example/")]
     assert not baseline.covers_all(again)
-    text = told("table", context=CONTEXT._replace(is_known=baseline.covers))
-    assert "failing (2 of 3) (known)" in text
-    assert "::notice file=a.md,line=6" in told("github", context=CONTEXT._replace(is_known=baseline.covers))
-    assert JUnitXml.fromstring(told("junit", context=CONTEXT._replace(is_known=baseline.covers)).encode()).failures == 0
+    context = CONTEXT._replace(is_known=baseline.covers)
+    assert "failing (2 of 3) (known)" in report_text("table", context=context)
+    assert "::notice file=a.md,line=6" in report_text("github", context=context)
+    assert JUnitXml.fromstring(report_text("junit", context=context).encode()).failures == 0
 
 
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"version": 2, "known": []}', '{"version": 1, "known": [1]}', "[" * 100_000]
 )
-def test_a_file_that_is_no_baseline_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "debts.json"
+def test_invalid_baseline_is_refused_with_a_hint(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "known.json"
     path.write_text(content)
     with pytest.raises(SpanielError, match="--write-baseline"):
         Baseline.read(str(path))
@@ -294,18 +295,18 @@ def test_a_file_that_is_no_baseline_is_refused_with_what_to_do(tmp_path: Path, c
 @pytest.mark.parametrize("known", [None, False, True], ids=["no baseline", "new", "known"])
 @pytest.mark.parametrize("verdict", Verdict)
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_finding_and_verdict_passes_through_every_format(name: str, verdict: Verdict, known: bool | None) -> None:
+def test_every_format_reports_every_finding_and_verdict(name: str, verdict: Verdict, known: bool | None) -> None:
     context = CONTEXT._replace(verbose=True, is_known=None if known is None else lambda *_: bool(known))
     for fail_on in (None, frozenset[str](), frozenset(remark.value for remark in Remark)):
         results = [
             Checked(
                 link(f"https://{remark.value}.example/", Place("a.md", 1, 1)),
                 verdict,
-                findings=(Finding(remark, "why"),),
+                findings=(LinkFinding(remark, "why"),),
             )
             for remark in Remark
         ]
-        text = told(name, results, context._replace(fail_on=fail_on))
+        text = report_text(name, results, context._replace(fail_on=fail_on))
         for remark in Remark:
             assert f"{remark.value}.example" in text
         if name == "sarif":

@@ -1,4 +1,4 @@
-"""Moved links written in place: each proved, nothing else changed."""
+"""New URLs of moved links are written into documents, verified, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from spaniel.health.documents.kinds import EXTENSIONS, mentions
 from spaniel.health.documents.quoting import encode
 from spaniel.health.files import gather
 from spaniel.health.links import Checked, Link
-from spaniel.health.rewriting import Plan, Wishes, plan_fixes, read_sources, rewrite, rewritten, unified, write
+from spaniel.health.rewriting import (
+    FixOptions,
+    FixPlan,
+    diff_lines,
+    fixed_text,
+    plan_fixes,
+    read_sources,
+    replace_spans,
+    write,
+)
 from spaniel.url.allowlist import read as read_allowlist
 from spaniel.verdicts import Move, Verdict
 from tests.health.documents.cases_markdown import CASES
@@ -29,10 +38,10 @@ def moved(link: Link, to: str = NEW, *, is_permanent: bool = True, suspect: str 
     return Checked(link, Verdict.MOVED, move=Move(to, is_permanent, bool(suspect), suspect))
 
 
-def planned(path: Path, to: str = NEW, wishes: Wishes | None = None, **more: object) -> Plan:
+def planned(path: Path, to: str = NEW, options: FixOptions | None = None, **more: object) -> FixPlan:
     links = [link for link in to_links(gather([str(path)])) if link.url == OLD]
     results = [moved(link, to, **more) for link in links]  # type: ignore[arg-type]
-    return plan_fixes(results, read_sources([str(path)]), wishes or Wishes())
+    return plan_fixes(results, read_sources([str(path)]), options or FixOptions())
 
 
 def fixed(path: Path, to: str = NEW) -> str:
@@ -48,13 +57,13 @@ ALL = [("markdown", case) for case in CASES.values()] + [
 ]
 
 
-def test_targets_written_as_themselves_change_nothing() -> None:
+def test_rewriting_every_link_as_itself_changes_nothing() -> None:
     for kind, case in ALL:
         text, _ = unmarked(case)
         found = list(mentions(text, "f", kind))
         same = {(one.start, one.end): text[one.start : one.end] for one in found}
-        assert rewrite(text, same) == text
-        again = rewrite(text, {(one.start, one.end): encode(one.url, one.syntax) for one in found})
+        assert replace_spans(text, same) == text
+        again = replace_spans(text, {(one.start, one.end): encode(one.url, one.syntax) for one in found})
         assert [one.url for one in mentions(again, "f", kind)] == [one.url for one in found], case
 
 
@@ -75,7 +84,7 @@ def test_targets_written_as_themselves_change_nothing() -> None:
         ("sitemap.xml", SITEMAP.format(OLD), SITEMAP.format(NEW.replace("&", "&amp;"))),
     ],
 )  # fmt: skip
-def test_a_new_address_is_written_as_its_syntax_wants_it(tmp_path: Path, name: str, before: str, after: str) -> None:
+def test_new_url_is_written_in_the_syntax_of_its_place(tmp_path: Path, name: str, before: str, after: str) -> None:
     path = tmp_path / name
     path.write_bytes(before.encode())
     assert fixed(path) == after
@@ -93,13 +102,13 @@ def test_a_new_address_is_written_as_its_syntax_wants_it(tmp_path: Path, name: s
         ("https://new.org/#own", "[x](https://new.org/#own)"),
     ],
 )
-def test_signs_of_markdown_are_escaped(tmp_path: Path, to: str, written: str) -> None:
+def test_markdown_characters_are_escaped(tmp_path: Path, to: str, written: str) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"[x]({OLD}#f)")
     assert fixed(path, to) == (written if "#" in to else written[:-1] + "#f)")
 
 
-def test_what_would_be_read_otherwise_is_not_written(tmp_path: Path) -> None:
+def test_url_that_would_be_read_differently_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"{OLD} and [x]({OLD})")
     plan = planned(path, "https://new.org/a.")
@@ -108,65 +117,65 @@ def test_what_would_be_read_otherwise_is_not_written(tmp_path: Path) -> None:
     csv = tmp_path / "a.csv"
     csv.write_text(f"a,{OLD}\n")
     assert [one.reason for one in planned(csv, "https://new.org/a,b").unfixed] == [
-        "it cannot be written here; change it by hand"
+        "it cannot be written here; change it manually"
     ]
 
 
 @pytest.mark.parametrize(
-    ("to", "more", "wishes", "reason"),
+    ("to", "more", "options", "reason"),
     [
-        (NEW, {"is_permanent": False}, Wishes(), "for a time only"),
-        (NEW, {"suspect": "a deep path ended at the root"}, Wishes(temporary_too=True), "suspect: a deep path"),
-        ("http://new.org/", {}, Wishes(), "from https to http"),
-        ("ftp://new.org/", {}, Wishes(), "none"),
-        ("https://u:p@new.org/", {}, Wishes(), "password"),
-        ("", {}, Wishes(), "nobody knows"),
-        (NEW, {}, Wishes(refused_host=read_allowlist("old.org").refusal), "not on the allowlist"),
+        (NEW, {"is_permanent": False}, FixOptions(), "moved temporarily"),
+        (NEW, {"suspect": "a deep path ended at the root"}, FixOptions(temporary_too=True), "suspect: a deep path"),
+        ("http://new.org/", {}, FixOptions(), "from https to http"),
+        ("ftp://new.org/", {}, FixOptions(), "invalid"),
+        ("https://u:p@new.org/", {}, FixOptions(), "password"),
+        ("", {}, FixOptions(), "unknown"),
+        (NEW, {}, FixOptions(refuse_host=read_allowlist("old.org").refusal), "not on the allowlist"),
     ],
 )
-def test_what_may_not_be_written_is_told(
-    tmp_path: Path, to: str, more: dict[str, object], wishes: Wishes, reason: str
+def test_link_that_may_not_be_fixed_has_a_reason(
+    tmp_path: Path, to: str, more: dict[str, object], options: FixOptions, reason: str
 ) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"[x]({OLD})")
-    plan = planned(path, to, wishes, **more)
+    plan = planned(path, to, options, **more)
     assert not plan.fixes
     assert reason in plan.unfixed[0].reason
-    allowed = planned(path, NEW, Wishes(refused_host=read_allowlist("new.org").refusal))  # the control
+    allowed = planned(path, NEW, FixOptions(refuse_host=read_allowlist("new.org").refusal))  # the control
     assert len(allowed.fixes) == 1
-    assert len(planned(path, NEW, Wishes(temporary_too=True), is_permanent=False).fixes) == 1
+    assert len(planned(path, NEW, FixOptions(temporary_too=True), is_permanent=False).fixes) == 1
 
 
-def test_for_a_dead_link_an_archives_copy_is_suggested_and_written_only_when_asked(tmp_path: Path) -> None:
+def test_archived_copy_is_suggested_and_written_with_the_option(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"[x]({OLD}#f)")
     [link] = to_links(gather([str(path)]))
     copy = "https://web.archive.org/web/2020/https://old.org/a"
     dead = Checked(link, Verdict.DEAD, archived=copy)
     sources = read_sources([str(path)])
-    told = plan_fixes([dead], sources)
-    assert (told.fixes, told.unfixed[0].suggestion) == ([], copy)
-    [fix] = plan_fixes([dead], sources, Wishes(archive=True)).fixes
+    plan = plan_fixes([dead], sources)
+    assert (plan.fixes, plan.unfixed[0].suggestion) == ([], copy)
+    [fix] = plan_fixes([dead], sources, FixOptions(archive=True)).fixes
     assert fix.written == f"{copy}#f"
     assert not plan_fixes([Checked(link, Verdict.DEAD)], sources).unfixed
 
 
-def test_a_file_that_changed_since_is_left_alone(tmp_path: Path) -> None:
+def test_file_changed_since_the_check_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"[x]({OLD})")
     links = to_links(gather([str(path)]))
     path.write_text(f"\n[x]({OLD})")
     plan = plan_fixes([moved(link) for link in links], read_sources([str(path)]))
-    assert (plan.fixes, "changed since" in plan.unfixed[0].reason) == ([], True)
+    assert (plan.fixes, "changed since the check" in plan.unfixed[0].reason) == ([], True)
     [source] = read_sources([str(path)]).values()
     fixes = planned(path).fixes
     path.write_text("other")
-    assert "changed since" in write(source, fixes)
+    assert "changed since the check" in write(source, fixes)
     assert path.read_text() == "other"
     assert read_sources([str(tmp_path / "gone.md")]) == {}
 
 
-def test_symbolic_links_are_not_written_through_and_modes_are_kept(tmp_path: Path) -> None:
+def test_symbolic_link_is_not_written_and_mode_is_kept(tmp_path: Path) -> None:
     real = tmp_path / "real.md"
     real.write_text(f"[x]({OLD})")
     real.chmod(0o640)
@@ -188,7 +197,7 @@ def test_relative_links_are_only_suggested(tmp_path: Path) -> None:
     assert (plan.fixes, plan.unfixed[0].suggestion) == ([], NEW)
 
 
-def test_an_encoding_that_lacks_a_letter_is_not_broken(tmp_path: Path) -> None:
+def test_encoding_of_the_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(f"\xe9 [x]({OLD})".encode("latin-1"))
     assert fixed_bytes(path, NEW) == f"\xe9 [x]({NEW})".encode("latin-1")
@@ -201,7 +210,7 @@ def fixed_bytes(path: Path, to: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["markdown", *KINDS])
-def test_the_diff_is_what_git_applies(tmp_path: Path, kind: str) -> None:
+def test_git_applies_the_diff(tmp_path: Path, kind: str) -> None:
     cases = list(CASES.values()) if kind == "markdown" else list(KINDS[kind].values())
     name = f"doc.{EXTENSIONS[kind].split()[0]}"
     for number, end in enumerate(("", "\n", "\n" * 30 + "end")):
@@ -215,8 +224,8 @@ def test_the_diff_is_what_git_applies(tmp_path: Path, kind: str) -> None:
             for count, one in enumerate(source.mentions)
             if count % 3 == 0
         }
-        diff = "".join(unified(name, text, changes))
+        diff = "".join(diff_lines(name, text, changes))
         subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=diff.encode(), cwd=tmp_path, check=True)
-        assert path.read_bytes().decode() == rewrite(text, changes)
-    assert rewritten(source, []) == text
-    assert "".join(unified(name, text, {})) == ""
+        assert path.read_bytes().decode() == replace_spans(text, changes)
+    assert fixed_text(source, []) == text
+    assert "".join(diff_lines(name, text, {})) == ""

@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from contextlib import aclosing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
-from spaniel.health.history import History
-from spaniel.health.journal import Journal
+from spaniel.health.history import History, HostReach
 from spaniel.health.links import Checked, Link, Place
-from spaniel.health.ports import Heard, Looked, RunOptions
-from spaniel.health.resuming import begin
-from spaniel.health.run import Run
-from spaniel.health.spool import Spool
-from spaniel.hosts import Hosts, Politeness
+from spaniel.health.run import CheckResult, Run, RunOptions, limits_of_checks
+from spaniel.health.store import LinkStore, open_store
+from spaniel.hosts import Hosts
+from spaniel.hosts.memory import Known
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Evidence, Expected, Past, Verdict
@@ -29,17 +28,17 @@ if TYPE_CHECKING:
     from spaniel.clock import Clock
 
 
-def ok(link: Link) -> Looked:
-    return Looked(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), Heard.ANSWER)
+def ok(link: Link) -> CheckResult:
+    return CheckResult(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), HostReach.ANSWER)
 
 
-def failing(link: Link, heard: Heard = Heard.ANSWER) -> Looked:
-    return Looked(Checked(link, Verdict.FAILING, "gone", evidence=Evidence("GET", 404, attempts=1)), heard)
+def failing(link: Link, reach: HostReach = HostReach.ANSWER) -> CheckResult:
+    return CheckResult(Checked(link, Verdict.FAILING, "gone", evidence=Evidence("GET", 404, attempts=1)), reach)
 
 
-def busy(link: Link, seconds: float) -> Looked:
+def busy(link: Link, seconds: float) -> CheckResult:
     told = Checked(link, Verdict.RATE_LIMITED, "the host asked for time", evidence=Evidence("GET", 429, attempts=1))
-    return Looked(told, Heard.ANSWER, retry_after=seconds)
+    return CheckResult(told, HostReach.ANSWER, retry_after=seconds)
 
 
 def host_of(url: str) -> str:
@@ -49,9 +48,9 @@ def host_of(url: str) -> str:
 class World:
     """Hosts that answer as a test says: at once, or after so many turns of the event loop."""
 
-    def __init__(self, answers: Callable[[Link, int], Looked], turns: int = 3) -> None:
+    def __init__(self, answers: Callable[[Link, int], CheckResult], turns: int = 3) -> None:
         self._answers, self._turns = answers, turns
-        self.delays: Delays | None = None
+        self.hosts: Hosts | None = None
         self.asked: Counter[str] = Counter()
         self.order: list[str] = []
         self.pasts: dict[str, Past] = {}
@@ -59,7 +58,7 @@ class World:
         self.most_here: dict[str, int] = defaultdict(int)
         self.most = 0
 
-    async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+    async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
         host = host_of(link.url)
         self.order.append(link.url)
         self.pasts[link.url] = past
@@ -67,42 +66,43 @@ class World:
         self.most_here[host] = max(self.most_here[host], self.here[host])
         self.most = max(self.most, self.here.total())
         try:
-            async with self.delays.turn(host) if self.delays else nullcontext():
+            async with self.hosts.turn(host, Deadline(60)) if self.hosts else nullcontext():
                 for _ in range(self._turns):
                     await asyncio.sleep(0)
             self.asked[link.url] += 1
-            return self._answers(link, self.asked[link.url])
+            result = self._answers(link, self.asked[link.url])
+            if self.hosts and result.retry_after is not None:
+                self.hosts.asked_to_wait(host, 429, result.retry_after or None)
+            return result
         finally:
             self.here[host] -= 1
 
 
-class Delays:
-    """What a run asks about hosts: delays as they keep them, and what a test says that they asked for."""
+class Elsewhere:
+    """What other processes know: hosts that ask for so many seconds, whenever this is read."""
 
-    def __init__(self, clock: Clock, spacing: float, asked: dict[str, float] | None, at_once: int) -> None:
-        self.hosts, self._politeness = Hosts(clock), Politeness(at_once, spacing, respect_delays=True)
-        self.asked = asked or {}
+    def __init__(self, asked: dict[str, float], clock: Clock) -> None:
+        self._asked, self._clock = asked, clock
 
-    def turn(self, host: str) -> AbstractAsyncContextManager[None]:
-        return self.hosts.turn(host, Deadline(60), self._politeness)
+    def snapshot(self, _: float) -> Elsewhere:
+        return self
 
-    def ready_at(self, host: str, /) -> float:
-        return self.hosts.ready_at(host, self._politeness)
+    def get(self, host: str, otherwise: Known | None = None) -> Known | None:
+        seconds = self._asked.get(host)
+        return otherwise if seconds is None else Known(self._clock.now().timestamp() + seconds, 429)
 
-    def asked_seconds(self, host: str, /) -> float:
-        return self.asked.get(host, 0.0)
-
-    def crawl_delay(self, host: str, /) -> float:
-        return self.hosts.crawl_delay(host)
-
-    def places(self, host: str, /) -> int:
-        return self.hosts.places(host, self._politeness)
+    def asked_for_time(self, *_: object) -> None:
+        """Nothing is written."""
 
 
-def spool_of(links: Iterable[Link | Checked]) -> Spool:
-    spool = Spool(lambda url: (url, host_of(url)))
-    spool.take(links)
-    return spool
+def address(url: str) -> tuple[str, str]:
+    return url, host_of(url)
+
+
+def store_of(links: Iterable[Link | Checked], history: History | None = None, *, resume: bool = False) -> LinkStore:
+    store = open_store(address, history, "docs", resume=resume)
+    store.take(links)
+    return store
 
 
 def links_at(hosts: int, each: int) -> list[Link]:
@@ -110,20 +110,21 @@ def links_at(hosts: int, each: int) -> list[Link]:
 
 
 def run_over(
-    links: Iterable[Link | Checked] | Spool,
+    links: Iterable[Link | Checked] | LinkStore,
     world: World,
     options: RunOptions | None = None,
     *,
     spacing: float = 0.0,
     asked: dict[str, float] | None = None,
     at_once: int = 1,
-    journal: Journal | None = None,
+    patience: float = 120.0,
     clock: Clock | None = None,
 ) -> Run:
-    spool = links if isinstance(links, Spool) else spool_of(links)
+    store = links if isinstance(links, LinkStore) else store_of(links)
     clock = clock or FakeClock()
-    world.delays = Delays(clock, spacing, asked, at_once)
-    return Run(spool, world, world.delays, clock, journal or Journal(None), options or RunOptions())
+    memory: Any = Elsewhere(asked, clock) if asked else None
+    world.hosts = Hosts(clock, memory, rules=HostRules(HostRule(at_once, spacing)), limits=limits_of_checks(patience))
+    return Run(store, world, world.hosts, clock, options or RunOptions())
 
 
 async def all_of(run: Run) -> list[Checked]:
@@ -218,10 +219,10 @@ async def test_good_news_comes_at_once_and_bad_news_at_the_end() -> None:
     held_up = asyncio.Event()
 
     class Slow(World):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
             if "slow" in link.url:
                 await held_up.wait()
-            return await super().look(link, past, attempts)
+            return await super().check(link, past, attempts)
 
     world = Slow(lambda link, _: failing(link) if "bad" in link.url else ok(link))
     links = [Link("http://bad.example/"), Link("http://good.example/"), Link("http://slow.example/")]
@@ -235,10 +236,10 @@ async def test_good_news_comes_at_once_and_bad_news_at_the_end() -> None:
 @pytest.mark.req("LH-01")
 @pytest.mark.parametrize(("silent", "verdict"), [(6, "unknown"), (5, "failing")])
 async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: int, verdict: str) -> None:
-    def answer(link: Link, _: int) -> Looked:
+    def answer(link: Link, _: int) -> CheckResult:
         number = int(host_of(link.url).split(".")[0])
         if number < silent:
-            return failing(link, Heard.NO_LOOKUP_ANSWER)
+            return failing(link, HostReach.NO_LOOKUP_ANSWER)
         looked = failing(link)
         return looked._replace(checked=looked.checked._replace(verdict=Verdict.DEAD)) if number == 9 else ok(link)
 
@@ -254,10 +255,10 @@ async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: i
 
 @pytest.mark.req("LH-01")
 async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
-    def answer(link: Link, _: int) -> Looked:
+    def answer(link: Link, _: int) -> CheckResult:
         if "0." in link.url:
             return failing(link)
-        return Looked(Checked(link, Verdict.BLOCKED, "ours", Code.SSRF_BLOCKED), None)
+        return CheckResult(Checked(link, Verdict.BLOCKED, "ours", Code.SSRF_BLOCKED), None)
 
     run = run_over(links_at(hosts=9, each=1), World(answer))
     assert told(await all_of(run))["http://0.example/0"] == "failing"
@@ -267,8 +268,8 @@ async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
 @pytest.mark.req("FG-46")
 async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
     class Hanging(World):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
-            looked = await super().look(link, past, attempts)
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
+            looked = await super().check(link, past, attempts)
             if "silent" in link.url:
                 await asyncio.Event().wait()
             return looked
@@ -283,7 +284,7 @@ async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
 
 async def test_a_refusal_that_comes_as_an_error_is_told_as_unknown() -> None:
     class Refusing(World):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
             raise SpanielError(Code.INVALID_URL, url=link.url, reason="odd")
 
     (checked,) = await all_of(run_over([Link("http://a.example/")], Refusing(lambda link, _: ok(link))))
@@ -311,9 +312,9 @@ async def test_when_the_time_is_up_the_rest_is_told_as_not_asked() -> None:
     world, clock = World(lambda link, _: ok(link)), FakeClock()
 
     class Passing(World):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
             clock.advance(1.0)
-            return await world.look(link, past, attempts)
+            return await world.check(link, past, attempts)
 
     class Timed(FakeClock):
         """Whose total is waited for until the time is really over."""
@@ -357,15 +358,15 @@ async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
     world = World(lambda link, _: failing(link) if link.url.endswith("/3") else ok(link))
 
     async def part(*, resume: bool, most: int) -> list[Checked]:
-        spool = spool_of(links)
-        begun = begin(history, spool, "docs", resume=resume)
-        run = run_over(spool, world, RunOptions(at_once=4), journal=Journal(history, begun.run), clock=FakeClock())
+        store = store_of(links, history, resume=resume)
+        run = run_over(store, world, RunOptions(at_once=4), clock=FakeClock())
         taken: list[Checked] = []
         async with aclosing(run.results()) as results:
             async for checked in results:
                 taken.append(checked)
                 if len(taken) == most:
                     break
+        store.close()
         return taken
 
     first = await part(resume=False, most=20)
@@ -376,27 +377,33 @@ async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
     assert not again & set(told(first))
     assert len(again) <= 4  # what was under way when it was left
     assert history.past("http://3.example/3").failures
-    assert history.unfinished("docs") is None
+    assert unfinished(history) == 0
     history.close()
+
+
+def unfinished(history: History) -> int:
+    """How many runs could be resumed."""
+    with history.open_runs() as folder:
+        return len(list(folder.entries()))
 
 
 async def test_a_run_knows_what_was_before(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
     for verdict in (failing, failing):
         world = World(lambda link, _, verdict=verdict: verdict(link))  # type: ignore[misc]
-        spool = spool_of([Link("http://a.example/")])
-        begun = begin(history, spool, "docs", resume=False)
-        await all_of(run_over(spool, world, journal=Journal(history, begun.run)))
+        store = store_of([Link("http://a.example/")], history)
+        await all_of(run_over(store, world))
+        store.close()
     assert len(world.pasts["http://a.example/"].failures) == 1
     history.close()
 
 
 async def test_where_nothing_can_be_written_the_run_goes_on_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where a folder should be")
-    journal = Journal(History(str(tmp_path / "state" / "health")), 1)
-    results = await all_of(run_over(links_at(hosts=3, each=3), World(lambda link, _: ok(link)), journal=journal))
+    store = store_of(links_at(hosts=3, each=3), History(str(tmp_path / "state" / "health")))
+    results = await all_of(run_over(store, World(lambda link, _: ok(link))))
     assert len(results) == 9
-    assert str(tmp_path) in journal.trouble
+    assert str(tmp_path) in store.remarks[0]
 
 
 async def test_what_is_told_before_the_run_is_handed_on() -> None:
@@ -408,15 +415,15 @@ async def test_what_is_told_before_the_run_is_handed_on() -> None:
 
 
 async def test_an_alias_is_asked_and_the_original_is_told() -> None:
-    spool = Spool(lambda url: (url.replace("www.", "staging."), "staging.example"))
-    spool.take([Link("http://www.example/")])
+    store = open_store(lambda url: (url.replace("www.", "staging."), "staging.example"), None, "")
+    store.take([Link("http://www.example/")])
     world = World(lambda link, _: ok(link))
-    assert told(await all_of(run_over(spool, world))) == {"http://www.example/": "ok"}
+    assert told(await all_of(run_over(store, world))) == {"http://www.example/": "ok"}
     assert set(world.asked) == {"http://staging.example/"}
 
 
 async def test_a_bug_is_the_record_of_its_link_and_the_run_continues(caplog: pytest.LogCaptureFixture) -> None:
-    def answer(link: Link, _: int) -> Looked:
+    def answer(link: Link, _: int) -> CheckResult:
         if "1.example" in link.url:
             raise ZeroDivisionError
         return ok(link)

@@ -11,8 +11,9 @@ import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
+from spaniel.health.history import HostReach
 from spaniel.health.links import Checked, Link
-from spaniel.health.ports import Heard, Looked, RunOptions
+from spaniel.health.run import CheckResult, RunOptions
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Expected, Past, Verdict
 from tests.health.test_run import (
@@ -27,8 +28,8 @@ from tests.health.test_run import (
 )
 
 
-def timeout(link: Link) -> Looked:
-    return Looked(Checked(link, Verdict.UNKNOWN, "no answer", Code.TIMEOUT), Heard.LOOKUP_ANSWER)
+def timeout(link: Link) -> CheckResult:
+    return CheckResult(Checked(link, Verdict.UNKNOWN, "no answer", Code.TIMEOUT), HostReach.LOOKUP_ANSWER)
 
 
 def numbered(count: int, host: str = "a.example") -> list[Link]:
@@ -46,11 +47,11 @@ class Hanging(World):
         super().__init__(lambda link, _: ok(link))
         self._hangs = hangs
 
-    async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+    async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
         if self._hangs(link):
             self.asked[link.url] += 1
             await asyncio.Event().wait()
-        return await super().look(link, past, attempts)
+        return await super().check(link, past, attempts)
 
 
 async def test_whoever_does_not_say_how_long_is_given_twice_as_long_each_time() -> None:
@@ -72,7 +73,7 @@ async def test_an_answer_in_between_begins_the_count_anew() -> None:
 @pytest.mark.parametrize(("seconds", "verdict"), [(40.0, "ok"), (40.5, "rate-limited")])
 async def test_all_wishes_of_a_host_together_may_take_as_long_as_it_is_given(seconds: float, verdict: str) -> None:
     clock, world = FakeClock(), World(lambda link, n: busy(link, seconds) if n == 1 else ok(link))
-    results = await all_of(run_over(numbered(3), world, RunOptions(host_patience=120.0), clock=clock))
+    results = await all_of(run_over(numbered(3), world, patience=120.0, clock=clock))
     assert told(results)["http://a.example/2"] == verdict
     assert sum(clock.slept) <= 120
 
@@ -81,9 +82,9 @@ async def test_each_look_is_told_how_often_the_link_was_put_off() -> None:
     attempts: list[int] = []
 
     class Counting(World):
-        async def look(self, link: Link, past: Past, attempts_: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts_: int) -> CheckResult:
             attempts.append(attempts_)
-            return await super().look(link, past, attempts_)
+            return await super().check(link, past, attempts_)
 
     world = Counting(lambda link, n: busy(link, 1) if n < 3 else ok(link))
     await all_of(run_over(numbered(1), world))
@@ -100,12 +101,12 @@ async def test_a_host_that_is_silent_now_and_then_is_not_given_up() -> None:
 @pytest.mark.parametrize(
     "looked",
     [
-        lambda link: timeout(link)._replace(heard=Heard.ANSWER),
-        lambda link: Looked(Checked(link, Verdict.UNKNOWN, "no", Code.NETWORK), Heard.LOOKUP_ANSWER),
+        lambda link: timeout(link)._replace(reach=HostReach.ANSWER),
+        lambda link: CheckResult(Checked(link, Verdict.UNKNOWN, "no", Code.NETWORK), HostReach.LOOKUP_ANSWER),
     ],
     ids=["it answered, and never ended", "it refused"],
 )
-async def test_silence_is_when_nothing_comes_in_time(looked: Callable[[Link], Looked]) -> None:
+async def test_silence_is_when_nothing_comes_in_time(looked: Callable[[Link], CheckResult]) -> None:
     world = World(lambda link, _: looked(link))
     await all_of(run_over(numbered(8), world))
     assert world.asked.total() == 8
@@ -146,10 +147,10 @@ async def test_only_a_link_whose_content_is_asserted_has_the_longer_time() -> No
 @pytest.mark.parametrize("how", ["in time", "with an error"])
 async def test_hosts_that_do_not_answer_say_nothing_of_the_network(how: str) -> None:
     class Refusing(Hanging):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
             if how == "with an error" and self._hangs(link):
                 raise SpanielError(Code.INVALID_URL, url=link.url, reason="odd")
-            return await super().look(link, past, attempts)
+            return await super().check(link, past, attempts)
 
     world = Refusing(lambda link: int(host_of(link.url)[0]) < 3)
     run = run_over(links_at(hosts=4, each=1), world, RunOptions(link_seconds=0.8))
@@ -160,7 +161,7 @@ async def test_hosts_that_do_not_answer_say_nothing_of_the_network(how: str) -> 
 @pytest.mark.req("FG-46")
 async def test_a_host_that_asks_for_half_a_second_over_and_over_is_heeded_and_then_left_alone() -> None:
     clock, world = FakeClock(), World(lambda link, _: ok(link))
-    run = run_over(numbered(2), world, RunOptions(host_patience=1.0), asked={"a.example": 0.5}, clock=clock)
+    run = run_over(numbered(2), world, patience=1.0, asked={"a.example": 0.5}, clock=clock)
     results = await all_of(run)
     assert set(told(results).values()) == {"rate-limited"}
     assert (world.asked.total(), clock.slept) == (0, [0.5, 0.5])
@@ -178,9 +179,9 @@ async def test_whom_nobody_asks_nobody_waits_for() -> None:
 async def test_host_whose_crawl_delay_is_too_long_is_not_asked(delay: float, asked: int) -> None:
     clock = FakeClock()
 
-    def answer(link: Link, _: int) -> Looked:
-        assert world.delays is not None
-        world.delays.hosts.set_crawl_delay("a.example", delay)
+    def answer(link: Link, _: int) -> CheckResult:
+        assert world.hosts is not None
+        world.hosts.set_crawl_delay("a.example", delay)
         return ok(link)
 
     world = World(answer)
@@ -204,7 +205,7 @@ async def test_whoever_waits_for_a_host_between_two_links_is_not_late() -> None:
 async def test_nothing_is_held_of_a_link_that_was_told() -> None:
     run = run_over(links_at(hosts=3, each=40), World(lambda link, _: ok(link)))
     await all_of(run)
-    assert (run._hosts, run._scheduler._queues, run._scheduler._leases) == ({}, {}, set())
+    assert (run._reach, run._scheduler._queues, run._scheduler._leases) == ({}, {}, set())
 
 
 @pytest.mark.parametrize(("wishes", "asked"), [((30.0, 30.9), 1), ((30.0, 40.0), 2)])
@@ -214,7 +215,7 @@ async def test_of_two_wishes_at_once_the_second_counts_where_it_is_longer(
     """A host that is asked for two links at once says the same to both, give or take the second in between."""
     clock = FakeClock()
 
-    def answer(link: Link, n: int) -> Looked:
+    def answer(link: Link, n: int) -> CheckResult:
         return busy(link, wishes[number_of(link) - 1]) if n == 1 and number_of(link) >= 1 else ok(link)
 
     links = numbered(3)

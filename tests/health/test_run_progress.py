@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import History
-from spaniel.health.journal import Journal
+from spaniel.health.history import History, HostCounts, HostReach
 from spaniel.health.links import Checked, Link
-from spaniel.health.ports import Heard, HostCounts, Looked, RunOptions
-from spaniel.health.resuming import begin
-from spaniel.health.run import CUT_OFF, Run
+from spaniel.health.run import CUT_OFF, CheckResult, Run, RunOptions
+from spaniel.health.store import LinkResult
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Past, Verdict
-from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, spool_of, told
+from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, store_of, told, unfinished
 from tests.health.test_run_bounds import Hanging, number_of, numbered
 
 
@@ -27,9 +25,9 @@ async def test_a_run_says_how_far_it_is() -> None:
     seen: list[int] = []
 
     class Watched(World):
-        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        async def check(self, link: Link, past: Past, attempts: int) -> CheckResult:
             seen.append(run.under_way)
-            return await super().look(link, past, attempts)
+            return await super().check(link, past, attempts)
 
     world = Watched(lambda link, _: failing(link) if number_of(link) == 0 else ok(link))
     skipped = Checked(Link("http://old.example/"), Verdict.SKIPPED, "deprecated")
@@ -65,21 +63,10 @@ async def test_a_run_says_whom_it_waits_for() -> None:
         assert len([checked async for checked in results]) == 2
 
 
-async def test_it_is_known_whether_another_result_is_there_already() -> None:
-    run = run_over(links_at(hosts=5, each=1), World(lambda link, _: ok(link), turns=0))
-    more = []
-    async for _ in run.results():
-        for _ in range(50):
-            await asyncio.sleep(0)
-        more.append(run.has_more)
-    assert more == [True] * 4 + [False]
-
-
 async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_settled(tmp_path: Path) -> None:
     """Every link has its line, so the run is whole; but it may be gone on with, since not all were asked."""
     history = History(str(tmp_path / "state"))
-    spool = spool_of(links_at(hosts=2, each=2))
-    begun = begin(history, spool, "docs", resume=False)
+    store = store_of(links_at(hosts=2, each=2), history)
 
     class Ended(FakeClock):
         async def sleep(self, seconds: float) -> None:
@@ -88,12 +75,13 @@ async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_sett
 
     world = Hanging(lambda link: number_of(link) == 1)
     options = RunOptions(total_seconds=5.0, link_seconds=0.05)
-    run = run_over(spool, world, options, journal=Journal(history, begun.run), clock=Ended())
+    run = run_over(store, world, options, clock=Ended())
     results = await asyncio.wait_for(all_of(run), 30)
     assert len(results) == 4
     assert run.is_whole
     assert {checked.verdict for checked in results if "time for the whole run" in checked.reason} == {Verdict.UNKNOWN}
-    assert history.unfinished("docs") is not None
+    store.close()
+    assert unfinished(history) == 1
     history.close()
 
 
@@ -103,47 +91,49 @@ async def test_what_is_under_way_when_the_time_is_up_is_cut_off_and_asked_by_who
     """However long it might take itself; and it is no sign that there was no network."""
     monkeypatch.setattr("spaniel.health.run.LAST_SECONDS", 0.05)
     history = History(str(tmp_path / "state"))
-    spool = spool_of(links_at(hosts=2, each=1))
-    begun = begin(history, spool, "docs", resume=False)
+    store = store_of(links_at(hosts=2, each=1), history)
 
     class Ended(FakeClock):
         async def sleep(self, seconds: float) -> None:
             await asyncio.sleep(0)
 
     options = RunOptions(total_seconds=5.0, link_seconds=3600.0)
-    run = run_over(spool, Hanging(lambda _: True), options, journal=Journal(history, begun.run), clock=Ended())
+    run = run_over(store, Hanging(lambda _: True), options, clock=Ended())
     results = await asyncio.wait_for(all_of(run), 30)
     assert [(checked.verdict, checked.reason) for checked in results] == [(Verdict.UNKNOWN, CUT_OFF)] * 2
     assert run.network
-    unfinished = history.unfinished("docs")
-    assert unfinished is not None
-    assert unfinished.answers == 0
+    store.close()
+    again = store_of(links_at(hosts=2, each=1), history, resume=True)
+    assert again.remarks == ["resuming: 0 of 2 links were checked before"]
+    again.close()
     history.close()
 
 
 async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
-    spool = spool_of(links_at(hosts=3, each=30))
-    begun = begin(history, spool, "docs", resume=False)
-    run = run_over(spool, World(lambda link, _: ok(link)), RunOptions(at_once=1), journal=Journal(history, begun.run))
+    store = store_of(links_at(hosts=3, each=30), history)
+    run = run_over(store, World(lambda link, _: ok(link)), RunOptions(at_once=1))
     async for _ in run.results():
         run.stop()
     assert not run.is_whole
-    assert history.unfinished("docs") is not None
+    store.close()
+    assert unfinished(history) == 1
     history.close()
 
 
 @pytest.mark.req("LH-01")
-@pytest.mark.parametrize(("heard", "network"), [(Heard.ANSWER, True), (Heard.NO_LOOKUP_ANSWER, False)])
-async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(heard: Heard, network: bool) -> None:
+@pytest.mark.parametrize(("reach", "network"), [(HostReach.ANSWER, True), (HostReach.NO_LOOKUP_ANSWER, False)])
+async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(
+    reach: HostReach, network: bool
+) -> None:
     """A run that is stopped tells bad news too: hosts that have links left count as much as those that have none."""
-    world = World(lambda link, _: failing(link, heard))
+    world = World(lambda link, _: failing(link, reach))
     run: Run
 
-    def stop_at_the_third(link: Link, _: int) -> Looked:
+    def stop_at_the_third(link: Link, _: int) -> CheckResult:
         if world.asked.total() == 3:
             run.stop()
-        return failing(link, heard)
+        return failing(link, reach)
 
     world._answers = stop_at_the_third
     run = run_over(links_at(hosts=3, each=5), world, RunOptions(at_once=3))
@@ -155,16 +145,15 @@ async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(
 
 async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
-    spool = spool_of(links_at(hosts=1, each=2))
-    begun = begin(history, spool, "docs", resume=False)
+    store = store_of(links_at(hosts=1, each=2), history)
 
-    def answer(link: Link, _: int) -> Looked:
+    def answer(link: Link, _: int) -> CheckResult:
         if number_of(link):
-            return Looked(Checked(link, Verdict.SKIPPED, "of another kind"), None)
+            return CheckResult(Checked(link, Verdict.SKIPPED, "of another kind"), None)
         return ok(link)
 
     clock = FakeClock()
-    results = await all_of(run_over(spool, World(answer), journal=Journal(history, begun.run), clock=clock))
+    results = await all_of(run_over(store, World(answer), clock=clock))
     assert Counter(told(results).values()) == {"ok": 1, "skipped": 1}
     assert [row.checks for row in history.of("http://0.example/0")] == [1]
     assert history.of("http://0.example/0")[0].first_at == clock.time()
@@ -176,35 +165,34 @@ async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: P
     history = History(str(tmp_path / "state"))
     for expected in (False, True):
         world = World(lambda link, _: ok(link)._replace(head_differs=True))
-        spool = spool_of(links_at(hosts=1, each=1))
-        begun = begin(history, spool, "docs", resume=False)
-        await all_of(run_over(spool, world, journal=Journal(history, begun.run)))
+        store = store_of(links_at(hosts=1, each=1), history)
+        await all_of(run_over(store, world))
         assert world.pasts["http://0.example/0"].head_differs is expected
     history.close()
 
 
 @pytest.mark.req("LH-01")
 @pytest.mark.parametrize(
-    ("heard", "counts"),
+    ("reaches", "counts"),
     [
-        ((Heard.ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, reached=1)),
-        ((Heard.LOOKUP_ANSWER, Heard.ANSWER), HostCounts(1, reached=1)),
-        ((Heard.NO_LOOKUP_ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
-        ((Heard.NO_LOOKUP_ANSWER, None), HostCounts(1, unanswered=1)),
-        ((Heard.SILENT, None), HostCounts(1)),
+        ((HostReach.ANSWER, HostReach.LOOKUP_ANSWER), HostCounts(1, reached=1)),
+        ((HostReach.LOOKUP_ANSWER, HostReach.ANSWER), HostCounts(1, reached=1)),
+        ((HostReach.NO_LOOKUP_ANSWER, HostReach.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
+        ((HostReach.NO_LOOKUP_ANSWER, None), HostCounts(1, unanswered=1)),
+        ((HostReach.SILENT, None), HostCounts(1)),
         ((None, None), HostCounts()),
     ],
 )
 @pytest.mark.parametrize("stops", [False, True])
 async def test_host_counts_once_by_the_best_answer(
-    heard: tuple[Heard | None, ...], counts: HostCounts, stops: bool
+    reaches: tuple[HostReach | None, ...], counts: HostCounts, stops: bool
 ) -> None:
     run: Run
 
-    def answer(link: Link, _: int) -> Looked:
+    def answer(link: Link, _: int) -> CheckResult:
         if stops and number_of(link) == 1:
             run.stop()
-        return ok(link)._replace(heard=heard[number_of(link)])
+        return ok(link)._replace(reach=reaches[number_of(link)])
 
     run = run_over(numbered(3 if stops else 2), World(answer))
     await all_of(run)
@@ -212,14 +200,17 @@ async def test_host_counts_once_by_the_best_answer(
 
 
 @pytest.mark.req("LH-01")
-async def test_what_hosts_said_in_an_earlier_part_of_the_run_counts() -> None:
+async def test_what_hosts_said_in_an_earlier_part_of_the_run_counts(tmp_path: Path) -> None:
     names = {"done": 1, "mute": 1, "begun": 3, "silent": 2, "new": 1}
-    spool = spool_of([Link(f"http://{host}/{number}") for host, each in names.items() for number in range(each)])
-    earlier = {"done/0": Heard.ANSWER, "mute/0": Heard.NO_LOOKUP_ANSWER, "begun/0": Heard.ANSWER}
-    for url, heard in (earlier | {"silent/0": Heard.SILENT}).items():
-        link = Link(f"http://{url}")
-        assert spool.answered(link.url, Checked(link, Verdict.OK), heard) is not None
-    run = run_over(spool, World(lambda link, _: failing(link, Heard.LOOKUP_ANSWER)))
+    links = [Link(f"http://{host}/{number}") for host, each in names.items() for number in range(each)]
+    history = History(str(tmp_path / "state"))
+    store = store_of(links, history)
+    earlier = {"done/0": HostReach.ANSWER, "mute/0": HostReach.NO_LOOKUP_ANSWER, "begun/0": HostReach.ANSWER}
+    for url, reach in (earlier | {"silent/0": HostReach.SILENT}).items():
+        (task,) = [one for one in store.of_host(url[:-2], 0, 10) if one.url == f"http://{url}"]
+        store.commit([LinkResult(task, Checked(task.link, Verdict.OK), reach, 0.0)])
+    store.close()
+    run = run_over(store_of(links, history, resume=True), World(lambda link, _: failing(link, HostReach.LOOKUP_ANSWER)))
     await all_of(run)
     assert run._counts == HostCounts(5, reached=2, looked_up=2, unanswered=1)
 
@@ -237,9 +228,8 @@ async def test_of_many_results_that_nobody_takes_a_thousand_wait() -> None:
 
 async def test_a_run_that_is_over_leaves_no_thread_behind(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
-    spool = spool_of(numbered(3))
-    begun = begin(history, spool, "docs", resume=False)
+    store = store_of(numbered(3), history)
     before = set(threading.enumerate())
-    await all_of(run_over(spool, World(lambda link, _: ok(link)), journal=Journal(history, begun.run)))
+    await all_of(run_over(store, World(lambda link, _: ok(link))))
     assert set(threading.enumerate()) <= before
     history.close()

@@ -1,4 +1,4 @@
-"""Soft 404s: a sibling that cannot exist, and whether two texts are the same page in other words."""
+"""Soft 404s: the URL of a sibling that cannot exist, and whether two texts are the same page."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ def missing(text: str, of: Url, other: str, sibling: Url) -> bool | None:
         ("http://a.test/?q=1", None),
     ],
 )
-def test_a_sibling_stands_in_the_same_directory_and_ends_the_same(url: str, sibling: str | None) -> None:
+def test_sibling_has_the_same_directory_and_extension(url: str, sibling: str | None) -> None:
     found = sibling_of(parse(url), "zzz")
     assert (found and found.href) == sibling
 
 
-def test_the_same_page_under_any_name_is_missing() -> None:
+def test_page_equal_to_its_sibling_is_missing() -> None:
     assert missing(SORRY, PAGE, SORRY, SIBLING)
     assert missing(SORRY.upper(), PAGE, SORRY, SIBLING)
 
 
-def test_the_words_of_the_address_do_not_count() -> None:
+def test_words_of_the_url_are_ignored() -> None:
     one = f"Blue shoes size 9: {SORRY} Blue shoes are sold out."
     other = f"zzz: {SORRY} zzz are sold out."
     assert missing(one, PAGE, other, SIBLING)
     assert not missing(one.replace("Blue", "Red"), PAGE, other, SIBLING)
 
 
-def test_another_page_of_the_same_site_is_there() -> None:
+def test_page_that_differs_from_its_sibling_is_not_missing() -> None:
     assert not missing(f"{SORRY} {WORDS}", PAGE, SORRY, SIBLING)
     assert not missing(WORDS * 3, PAGE, SORRY, SIBLING)
 
 
-def test_a_few_words_must_be_the_same_and_the_title_counts() -> None:
+def test_short_pages_must_be_equal_including_their_titles() -> None:
     words = [f"word{number}" for number in range(20)]
     assert missing(" ".join(words), PAGE, " ".join(words), SIBLING)
     assert missing(" ".join(words[:19]), PAGE, " ".join(words[:19]), SIBLING)
@@ -68,7 +68,7 @@ def test_a_few_words_must_be_the_same_and_the_title_counts() -> None:
     assert looks_missing(one, PAGE, other, SIBLING) is False
 
 
-def test_a_short_page_with_scripts_is_missing_only_if_it_says_so() -> None:
+def test_short_page_with_scripts_is_missing_only_if_it_says_so() -> None:
     shell, says_so = PageText("App", "", has_scripts=True), PageText("App", "Page not found", has_scripts=True)
     assert looks_missing(shell, PAGE, PageText("App"), SIBLING) is None
     assert looks_missing(says_so, PAGE, PageText("App", "Page not found"), SIBLING)
@@ -82,15 +82,15 @@ def test_a_short_page_with_scripts_is_missing_only_if_it_says_so() -> None:
         "ขออภัย ไม่พบหน้าที่คุณกำลังมองหา อาจถูกลบหรือเปลี่ยนชื่อแล้ว",
     ],
 )
-def test_scripts_without_blanks_are_compared_by_their_characters(text: str) -> None:
+def test_scripts_without_blanks_are_compared_by_characters(text: str) -> None:
     assert missing(text, PAGE, text, SIBLING)
     assert not missing(text, PAGE, text[::-1], SIBLING)
 
 
-def test_resemblance_is_shared_shingles_among_all() -> None:
+def test_resemblance_is_the_share_of_common_shingles() -> None:
     assert resemblance(list("abcdef"), list("abcdef")) == 1
     assert resemblance(list("abcdef"), list("abcdeg")) == 1 / 3
-    assert resemblance(list("abcd"), list("abcd")) == 0  # not one shingle
+    assert resemblance(list("abcd"), list("abcd")) == 0  # too short for a shingle
     assert resemblance(list("abcdef"), list("ghijkl")) == 0
     long = [str(number) for number in range(1004)]
     assert resemblance(long, long[:954]) == 0.95

@@ -1,11 +1,11 @@
-"""Mentions sorted: on the web, under one address and with an anchor; on the disk; left out, with the reason."""
+"""Mentions are sorted into web links (normalized, with fragments), local links, and skipped links with reasons."""
 
 from __future__ import annotations
 
 import pytest
 
 from spaniel.health.documents.mentions import Mention
-from spaniel.health.filters import rules, sort, web_address
+from spaniel.health.filters import link_filter, sort_mentions, web_address
 from spaniel.health.links import Checked, Link, Place
 from spaniel.verdicts import Verdict
 from tests.health.test_excluding import mention
@@ -18,7 +18,7 @@ SITE = "https://one.org/d/"
     [
         ("https://one.org/a#x", None, ("https://one.org/a", "x")),
         (" HTTPS://One.org/a ", None, ("https://one.org/a", "")),
-        ("HTTP:one.org/a", None, ("HTTP:one.org/a", "")),  # no URL: whoever asks for it will say so
+        ("HTTP:one.org/a", None, ("HTTP:one.org/a", "")),  # invalid: the request will report it
         ("https://one.org/a#x:~:text=some", None, ("https://one.org/a", "x")),
         ("https://one.org/a#:~:text=some", None, ("https://one.org/a", "")),
         ("https://one .org/#x", None, ("https://one .org/", "x")),
@@ -36,7 +36,7 @@ SITE = "https://one.org/d/"
         ("https://two.org/a", SITE, ("https://two.org/a", "")),
     ],
 )
-def test_what_is_on_the_web_has_one_address(url: str, base: str | None, found: tuple[str, str] | None) -> None:
+def test_web_links_are_normalized(url: str, base: str | None, found: tuple[str, str] | None) -> None:
     assert web_address(mention(url), base) == found
 
 
@@ -49,12 +49,12 @@ def test_what_is_on_the_web_has_one_address(url: str, base: str | None, found: t
         ("", SITE, "https://one.org/d/x"),
     ],
 )
-def test_a_documents_own_base_counts_where_it_is_one(own: str, base: str | None, found: str) -> None:
+def test_base_of_the_document_is_used_if_absolute(own: str, base: str | None, found: str) -> None:
     assert web_address(mention("x", base=own), base) == (found, "")
     assert web_address(mention("x", base="rel/")) is None
 
 
-def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
+def test_mentions_are_merged_with_all_their_places() -> None:
     urls = [
         "https://one.org/a#x",
         "https://one.org/a",
@@ -65,14 +65,14 @@ def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
         "mailto:x",
     ]
     mentions = [mention(url, line) for line, url in enumerate(urls)]
-    found = sort([*mentions, *mentions], rules())
+    found = sort_mentions([*mentions, *mentions], link_filter())
 
     def at(*lines: int) -> tuple[Place, ...]:
         return tuple(Place("a.md", line, 1) for line in lines)
 
     assert found.web == [Link("https://one.org/a", ("x",), (Place("a.md", 0, 1, "x"), *at(1)))]
     assert found.local == [mentions[5], mentions[5]]
-    reason = "without a scheme, and it names no host"
+    reason = "no scheme and no host"
     assert [one for one in found.skipped if one.link.url == "//"] == [
         Checked(Link("//", places=at(4)), Verdict.SKIPPED, reason)
     ]
@@ -83,9 +83,9 @@ def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
     }
 
 
-def test_with_a_base_what_has_no_scheme_is_on_the_web_unless_a_rule_leaves_it_out() -> None:
+def test_link_without_scheme_uses_the_base_and_the_filter() -> None:
     mentions: list[Mention] = [mention("//cdn.org/x"), mention("//cdn.org/private")]
-    found = sort(mentions, rules([r"^https://cdn\.org/private"]), SITE)
+    found = sort_mentions(mentions, link_filter([r"^https://cdn\.org/private"]), SITE)
     assert [one.url for one in found.web] == ["https://cdn.org/x"]
     assert [(one.link.url, one.reason) for one in found.skipped] == [
         ("https://cdn.org/private", r"excluded by ^https://cdn\.org/private")

@@ -1,149 +1,220 @@
-"""Runs that did not come to their end: who may go on with them, and with what."""
+"""Runs that did not finish: which are resumed, and with what."""
 
 from __future__ import annotations
 
-import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.health.history import OPEN, History, Unfinished, this_process
-from spaniel.health.links import Finding, Link, Place, Remark
-from spaniel.health.resuming import begin
-from spaniel.health.spool import Spool
-from spaniel.verdicts import Expected, Verdict
+from spaniel.health.history import History
+from spaniel.health.links import Checked, Link, LinkFinding, Place, Remark
+from spaniel.health.store import LinkStore, open_store
+from spaniel.verdicts import DAY, Expected, Verdict
+from tests import programs
 from tests.health.conftest import MONDAY, Wall
-from tests.health.test_history import answer
-
-
-def spool_of(*links: Link) -> Spool:
-    spool = Spool(lambda url: (url, url.split("/")[2]))
-    spool.take(links)
-    return spool
-
+from tests.health.test_history import commit, result
 
 LINKS = [Link(f"http://{name}.example/") for name in "abcd"]
 
 
-def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, wall: Wall) -> None:
-    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
-    history.note(begun.run, [answer(Verdict.OK, wall.now, "http://a.example/")])
-    history.note(begun.run, [answer(Verdict.FAILING, wall.now, "http://b.example/")])
-    spool = spool_of(*LINKS)
-    again = begin(history, spool, "docs", resume=True)
-    assert (again.run, again.answered) == (begun.run, 2)
-    assert again.remarks == ("going on: 2 of 4 links were answered before",)
-    assert [checked.link.url for checked in spool.told()] == ["http://a.example/"]
-    assert [checked.link.url for checked in spool.held()] == ["http://b.example/"]
-    assert [host for host, _, _ in spool.hosts()] == ["c.example", "d.example"]
+def store_of(history: History, *links: Link | Checked, scope: str = "docs", resume: bool = False) -> LinkStore:
+    store = open_store(lambda url: (url, url.split("/")[2]), history, scope, resume=resume)
+    store.take(links)
+    return store
 
 
-def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
-    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
-    history.note(begun.run, [answer(Verdict.OK, wall.now, link.url) for link in LINKS[:2]])
+def stop_after(history: History, *verdicts: tuple[Verdict, Link]) -> None:
+    """A run over the links, which is stopped after these results."""
+    store = store_of(history, *LINKS)
+    commit(store, *(result(verdict, MONDAY, link.url) for verdict, link in verdicts))
+    store.close()
+
+
+def test_resuming_reports_what_was_checked_and_leaves_the_rest(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]), (Verdict.FAILING, LINKS[1]))
+    store = store_of(history, *LINKS, resume=True)
+    assert store.remarks == ["resuming: 2 of 4 links were checked before"]
+    assert [checked.link.url for checked in store.earlier()] == ["http://a.example/", "http://b.example/"]
+    assert [checked.link.url for checked in store.held()] == ["http://b.example/"]
+    assert [host for host, _ in store.hosts()] == ["c.example", "d.example"]
+    commit(store, result(Verdict.OK, MONDAY, LINKS[2].url))
+    assert len(list(store.earlier())) == 2  # what was checked since is not among it
+    store.close()
+
+
+def test_places_are_those_of_the_documents_as_they_are_now(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]))
+    again = [link._replace(places=(Place("d.md", line),)) for line in (7, 9) for link in LINKS]
+    store = store_of(history, *again, resume=True)
+    assert [checked.link.places for checked in store.earlier()] == [(Place("d.md", 7), Place("d.md", 9))]
+    store.close()
+
+
+def test_changed_input_is_reported(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]), (Verdict.OK, LINKS[1]))
     other = LINKS[0]._replace(expected=Expected(length=3))  # it asserts more than was looked at
-    spool = spool_of(other, *LINKS[1:], Link("http://new.example/"))
-    again = begin(history, spool, "docs", resume=True)
-    assert again.answered == 1
-    assert "1 of those that were answered are no longer wanted" in again.remarks[1]
-    assert {host for host, _, _ in spool.hosts()} == {"a.example", "c.example", "d.example", "new.example"}
+    store = store_of(history, other, *LINKS[1:], Link("http://new.example/"), resume=True)
+    assert "1 of 5 links were checked before" in store.remarks[0]
+    assert "1 of those that were checked are no longer wanted" in store.remarks[1]
+    assert {host for host, _ in store.hosts()} == {"a.example", "c.example", "d.example", "new.example"}
+    store.close()
 
 
-def test_an_unfinished_run_is_told_of_and_one_without_any_begins_anew(history: History, wall: Wall) -> None:
-    first = begin(history, spool_of(*LINKS), "docs", resume=True)
-    assert first.remarks == ("there is no unfinished run of this to go on with; it begins anew",)
-    history.note(first.run, [answer(Verdict.OK, wall.now)])
-    second = begin(history, spool_of(*LINKS), "docs", resume=False)
-    assert "--resume would go on with it" in second.remarks[0]
-    assert second.run != first.run
-    assert begin(history, spool_of(*LINKS), "others", resume=False).remarks == ()
+def test_run_that_is_killed_while_it_is_planned_again_is_resumed_as_it_was(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]))
+
+    def broken_off(_: str) -> tuple[str, str]:
+        raise KeyboardInterrupt
+
+    store = open_store(broken_off, history, "docs", resume=True)
+    with pytest.raises(KeyboardInterrupt):
+        store.take(LINKS)
+    store.close()
+    store = store_of(history, *LINKS, resume=True)
+    assert store.remarks == ["resuming: 1 of 4 links were checked before"]
+    store.close()
+
+
+def test_unfinished_run_is_mentioned_and_without_one_the_run_begins_anew(history: History, wall: Wall) -> None:
+    first = store_of(history, *LINKS, resume=True)
+    assert first.remarks == ["there is no unfinished run of this to resume; it begins anew"]
+    commit(first, result(Verdict.OK, wall.now, LINKS[0].url))
+    first.close()
+    second = store_of(history, *LINKS)
+    assert "with 1 results; --resume would resume it" in second.remarks[0]
+    assert list(second.earlier()) == []
+    second.close()
+    others = store_of(history, *LINKS, scope="others")
+    assert others.remarks == []
+    others.close()
 
 
 ALIVE = """
 import sys, time
 from spaniel.health.history import History
+from tests.health.test_unfinished_runs import LINKS, store_of
 history = History(sys.argv[1], now=lambda: float(sys.argv[2]))
-history.begin("docs", "")
+store = store_of(history, *LINKS)
 print("begun", flush=True)
 time.sleep(600)
 """
 
 
-def test_nobody_goes_on_with_a_run_that_is_alive(history: History, wall: Wall) -> None:
+def test_run_of_another_process_is_not_resumed_until_it_ends(history: History, wall: Wall) -> None:
+    """However long ago its last result was, and at once when it is killed."""
     command = [sys.executable, "-c", ALIVE, history.folder, str(wall.now)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+    with programs.Popen(command, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout
         assert other.stdout.readline() == "begun\n"
-        with pytest.raises(SpanielError, match="still under way"):
-            begin(history, spool_of(*LINKS), "docs", resume=True)
+        for seconds in (0.0, 61.0, 2 * DAY):
+            wall.now = MONDAY + seconds
+            with pytest.raises(SpanielError, match="still under way"):
+                open_store(lambda url: (url, ""), history, "docs", resume=True)
+        beside = store_of(history, *LINKS)  # one that does not resume it is no trouble
+        assert beside.remarks == []
         other.kill()
         other.wait()
-        assert begin(history, spool_of(*LINKS), "docs", resume=True).answered == 0
+    beside.close()
+    stop_after(history, (Verdict.OK, LINKS[0]))
+    assert store_of(history, *LINKS, resume=True).remarks == ["resuming: 1 of 4 links were checked before"]
 
 
-HERE = this_process().rpartition(" ")[0]
-
-
-@pytest.mark.parametrize(
-    ("process", "seconds_ago", "is_alive"),
-    [
-        (f"{HERE} {os.getppid()}", 60, True),
-        (f"{HERE} {os.getppid()}", 61, False),
-        ("elsewhere 1", 60, True),  # nobody can ask there
-        ("elsewhere 1", 61, False),
-        (f"{HERE} odd", 0, True),
-        (this_process(), 0, False),
-    ],
-    ids=["parent, a minute", "parent, longer", "elsewhere, a minute", "elsewhere, longer", "odd", "this process"],
-)
-def test_a_run_may_be_alive_for_a_minute_after_its_last_sign(
-    history: History, process: str, seconds_ago: float, is_alive: bool
-) -> None:
-    assert history.is_alive(Unfinished(1, "", MONDAY - seconds_ago, process, OPEN, 0)) is is_alive
-
-
-def test_a_run_that_was_stopped_goes_on_at_once_wherever_it_was(
-    history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr("platform.node", lambda: "elsewhere")
-        begun = begin(history, spool_of(*LINKS), "docs", resume=False)
+def test_only_one_process_resumes_a_run(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]))
+    store = store_of(history, *LINKS, resume=True)
     with pytest.raises(SpanielError, match="still under way"):
-        begin(history, spool_of(*LINKS), "docs", resume=True)
-    history.stop(begun.run)
-    assert begin(history, spool_of(*LINKS), "docs", resume=True).run == begun.run
+        open_store(lambda url: (url, ""), history, "docs", resume=True)
+    for _ in store.settle(network=True):
+        pass
+    store.close()
+    assert store_of(history, *LINKS, resume=True).remarks[0].startswith("there is no unfinished run")
 
 
-def test_only_one_goes_on_with_a_run(history: History, wall: Wall) -> None:
-    run = history.begin("docs", "before")
-    wall.now += 5
-    history.note(run, [answer(Verdict.OK, wall.now)])
-    found = history.unfinished("docs")
-    assert found == Unfinished(run, "before", MONDAY + 5, this_process(), OPEN, 1)
-    wall.now += 5
-    assert history.go_on(found, "after")
-    assert not history.go_on(found, "after")
-    assert history.unfinished("docs") == found._replace(input="after", touched=MONDAY + 10)
-    history.settle(run, network=True)
-    assert history.unfinished("docs") is None
-    assert (history.unfinished("other"), list(history.answers(run))) == (None, [])
+def test_damaged_run_is_not_resumed(history: History) -> None:
+    stop_after(history, (Verdict.OK, LINKS[0]))
+    (file,) = Path(history.folder).glob("runs/*/shard-0000.sqlite3")
+    file.write_bytes(b"this is no database" * 500)
+    with pytest.raises(SpanielError, match=r"cannot be read .*leave --resume out"):
+        open_store(lambda url: (url, ""), history, "docs", resume=True)
 
 
 @pytest.mark.req("LH-03")
 def test_a_resumed_run_blames_the_lines_that_ask_for_a_missing_fragment(history: History, wall: Wall) -> None:
     url = "http://a.example/"
     link = Link(url, ("nope",), (Place("d.md", 1), Place("d.md", 2, 0, "nope")))
-    begun = begin(history, spool_of(link), "docs", resume=False)
-    found = answer(Verdict.OK, wall.now, url)
-    missing = Finding(Remark.FRAGMENT_MISSING, "no anchor", "nope")
-    history.note(begun.run, [found._replace(checked=found.checked._replace(link=link, findings=(missing,)))])
-    spool = spool_of(link)
-    assert begin(history, spool, "docs", resume=True).answered == 1
-    assert [(one.link.url, one.link.places) for one in spool.told()] == [(url, (Place("d.md", 1),))]
-    assert [(one.link.url, one.verdict, one.link.places) for one in spool.held()] == [
-        (f"{url}#nope", Verdict.FAILING, (Place("d.md", 2, 0, "nope"),))
-    ]
-    more = spool_of(link._replace(fragments=("nope", "new")))  # which was not looked for: it is asked again
-    assert begin(history, more, "docs", resume=True).answered == 0
+    store = store_of(history, link)
+    found = result(Verdict.OK, wall.now, url)
+    missing = LinkFinding(Remark.FRAGMENT_MISSING, "no anchor", "nope")
+    commit(store, found._replace(checked=found.checked._replace(link=link, findings=(missing,))))
+    store.close()
+    store = store_of(history, link, resume=True)
+    assert store.remarks == ["resuming: 1 of 1 links were checked before"]
+    for results in (store.earlier(), store.held()):
+        assert [(one.link.places, one.findings) for one in results] == [(link.places, (missing,))]
+    store.close()
+    more = store_of(history, link._replace(fragments=("nope", "new")), resume=True)  # which was not looked for
+    assert list(more.hosts()) == [("a.example", 1)]
+    more.close()
+
+
+OLD_TABLES = """
+CREATE TABLE health (url TEXT NOT NULL, first_at REAL NOT NULL, last_at REAL NOT NULL, checks INTEGER NOT NULL,
+    verdict TEXT NOT NULL, status INTEGER, code TEXT NOT NULL, reason TEXT NOT NULL, final_url TEXT NOT NULL,
+    chain TEXT NOT NULL, text_sha256 TEXT NOT NULL, PRIMARY KEY (url, first_at)) WITHOUT ROWID;
+CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, input TEXT NOT NULL, began REAL NOT NULL,
+    touched REAL NOT NULL, state TEXT NOT NULL, process TEXT NOT NULL);
+CREATE TABLE answers (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, asked TEXT NOT NULL, host TEXT NOT NULL,
+    reached INTEGER NOT NULL, at REAL NOT NULL, verdict TEXT NOT NULL, status INTEGER, code TEXT NOT NULL,
+    reason TEXT NOT NULL, final_url TEXT NOT NULL, chain TEXT NOT NULL, text_sha256 TEXT NOT NULL, data BLOB NOT NULL);
+CREATE INDEX answers_of_run ON answers (run, id);
+CREATE TABLE hosts (host TEXT PRIMARY KEY, head_differs REAL NOT NULL) WITHOUT ROWID;
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.fixture
+def of_before(history: History) -> History:
+    """As the version before wrote it: observations, a run that was stopped, and one that no name server answered."""
+    with history.open_runs():
+        file = Path(history.folder, "health.sqlite3")
+    file.touch(0o600)
+    with closing(sqlite3.connect(file)) as db:
+        db.executescript(OLD_TABLES)
+        row = ("ok", 200, "", "", LINKS[0].url, "", "")
+        db.execute(
+            "INSERT INTO health VALUES (?, ?, ?, 5, ?, ?, ?, ?, ?, ?, ?)", (LINKS[0].url, MONDAY - 9, MONDAY - 5, *row)
+        )
+        db.execute("INSERT INTO hosts VALUES ('a.example', ?)", (MONDAY,))
+        facts = ("failing", 404, "", "gone", LINKS[1].url, "", "", b"")
+        for run, scope, state, reached in ((1, "docs", "stopped", 1), (2, "others", "open", -2)):
+            db.execute("INSERT INTO runs VALUES (?, ?, '', 0, ?, ?, 'here 1')", (run, scope, MONDAY - 100, state))
+            host = LINKS[run].url.split("/")[2]
+            answer = (run, LINKS[run].url, host, reached, MONDAY - 100, *facts)
+            db.execute("INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", answer)
+        db.commit()
+    return history
+
+
+def test_history_of_the_version_before_is_used_and_its_results_are_kept(of_before: History) -> None:
+    store = store_of(of_before, *LINKS)
+    (task,) = store.of_host("a.example", 0, 9)
+    assert (task.past.last_good, task.past.head_differs) == (MONDAY - 5, True)
+    assert of_before.past(LINKS[1].url).failures == (MONDAY - 100,)
+    assert of_before.past(LINKS[2].url).failures == ()  # there was no network
+    assert of_before.of(LINKS[2].url)[0].verdict == "unknown"
+    store.close()
+    store_of(of_before, *LINKS, resume=True).close()  # there is nothing of that version any more
+    assert of_before.of(LINKS[1].url)[0].checks == 1
+
+
+def test_unfinished_run_of_the_version_before_is_refused(of_before: History) -> None:
+    with pytest.raises(
+        SpanielError, match=r"begun by an earlier version .*Finish it with that version, or leave --resume"
+    ):
+        open_store(lambda url: (url, ""), of_before, "docs", resume=True)
+    assert of_before.past(LINKS[1].url).failures == ()  # it is left as it was

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from spaniel.health.hops import Ways
+from spaniel.health.hops import LinkOptions
 from spaniel.health.judging import judge
 from spaniel.health.links import Checked, Link
-from spaniel.health.requests import Asker, Hints
+from spaniel.health.requests import Hints, LinkClient
 from spaniel.verdicts import NOTHING, Past, Verdict
 from tests.health.plays import ELSEWHERE, by_method, elsewhere, fine, from_day, hang, missing, says
 from tests.health.truth import PATIENT, TRUTH, Row
@@ -30,14 +30,14 @@ class Checker:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._askers: dict[int, Asker] = {}
+        self._askers: dict[int, LinkClient] = {}
 
-    async def check(self, link: Link, ways: Ways = PATIENT, past: Past = NOTHING) -> Checked:
-        asker = self._askers.setdefault(id(ways), self._world.asker(ways))
-        observed = await asker.ask(link, Hints(head_differs=past.head_differs))
+    async def check(self, link: Link, options: LinkOptions = PATIENT, past: Past = NOTHING) -> Checked:
+        client = self._askers.setdefault(id(options), self._world.client(options))
+        observed = await client.check(link, Hints(head_differs=past.head_differs))
         if observed.retry_after is not None and observed.retry_after <= LONGEST_WAIT:
             await self._world.clock.sleep(observed.retry_after)
-            observed = await asker.ask(link, Hints(attempts=observed.evidence.attempts))
+            observed = await client.check(link, Hints(attempts=observed.evidence.attempts))
         return judge(observed, link, past)
 
 
@@ -66,7 +66,7 @@ async def test_no_verdict_in_a_world_of_traps_is_wrong() -> None:
         checker = Checker(world)
         links = [Link(world.url(name, row.path), row.fragments, expected=row.expected) for name, row in rows]
         checked = await asyncio.gather(
-            *(checker.check(link, row.ways, row.past) for link, (_, row) in zip(links, rows, strict=True))
+            *(checker.check(link, row.options, row.past) for link, (_, row) in zip(links, rows, strict=True))
         )
     faults = [fault for (name, row), one in zip(rows, checked, strict=True) for fault in wrong(name, row, one)]
     assert faults == [], "\n".join(faults)
@@ -79,11 +79,11 @@ async def test_who_never_answers_holds_up_nobody() -> None:
     busy_ = says(429, b"", "Retry-After: 3600")
     good = [Host(f"good-{number}.test", fine) for number in range(200)]
     async with open_world([Host("hangs.test", hang), Host("busy.test", busy_), *good]) as world:
-        asker = world.asker(PATIENT._replace(seconds=3600, head_seconds=3600))
-        hanging = asyncio.create_task(asker.ask(Link(world.url("hangs.test"))))
-        first = await asker.ask(Link(world.url("busy.test", "/a")))
-        again = await asker.ask(Link(world.url("busy.test", "/b")))
-        seen = await asyncio.gather(*(asker.ask(Link(world.url(host.name))) for host in good))
+        client = world.client(PATIENT._replace(seconds=3600, head_seconds=3600))
+        hanging = asyncio.create_task(client.check(Link(world.url("hangs.test"))))
+        first = await client.check(Link(world.url("busy.test", "/a")))
+        again = await client.check(Link(world.url("busy.test", "/b")))
+        seen = await asyncio.gather(*(client.check(Link(world.url(host.name))) for host in good))
         assert not hanging.done()
         hanging.cancel()
         assert [observed.evidence.status for observed in seen] == [200] * 200

@@ -1,4 +1,4 @@
-"""The truth about the world, written by hand: what each kind of host does, and what is to be said of a link to it."""
+"""Kinds of hosts and the expected result of a link to each, written manually."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from spaniel.health.hops import Ways
+from spaniel.health.hops import LinkOptions
 from spaniel.health.links import Checked, Remark
 from spaniel.hosts import Politeness
 from spaniel.net.resolver import failed
@@ -44,22 +44,22 @@ from tests.health.plays import (
     slow_but_there,
     to,
 )  # fmt: skip
-from tests.health.world import NOBODY, Play
+from tests.health.world import CLOSED_ADDRESS, Play
 
 OK, MOVED, CHANGED, BLOCKED = Verdict.OK, Verdict.MOVED, Verdict.CHANGED, Verdict.BLOCKED
 LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict.DEAD, Verdict.UNKNOWN
 
 POLITE = Politeness(at_once=4, respect_delays=True)
-PATIENT = Ways(politeness=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
-HASTY = Ways(politeness=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
-ENDLESS = PATIENT._replace(content_seconds=4.0)  # for those who never end
-NO_HEAD = Ways(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
-ROBOTS = PATIENT._replace(heed_robots=True)
+PATIENT = LinkOptions(politeness=POLITE, seconds=120, head_seconds=60)  # long enough for a busy machine
+HASTY = LinkOptions(politeness=POLITE, seconds=6, head_seconds=0.5)  # for responses that never come
+ENDLESS = PATIENT._replace(content_seconds=4.0)  # for responses that never end
+NO_HEAD = LinkOptions(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
+ROBOTS = PATIENT._replace(respect_robots=True)
 SIBLING = PATIENT._replace(soft_404=True)
 
 
 class Row(NamedTuple):
-    """A kind of host, and what is true of it."""
+    """A kind of host and the expected result."""
 
     name: str
     play: Play
@@ -70,7 +70,7 @@ class Row(NamedTuple):
     where: str | Exception = ""
     expected: Expected = ANYTHING
     fragments: tuple[str, ...] = ()
-    ways: Ways = PATIENT
+    options: LinkOptions = PATIENT
     past: Past = NOTHING
     findings: tuple[Remark, ...] = ()
     also: Callable[[Checked], Any] = lambda _: True
@@ -121,7 +121,7 @@ DISALLOW = says(200, "User-agent: *\nDisallow: /docs\n", "Content-Type: text/pla
 META = "http://169.254.169.254/latest/meta-data/"
 
 TRUTH = [
-    # -- There, whatever HEAD says
+    # -- Pages, for any response to HEAD
     Row("plain", fine, OK),
     Row("slow", slow_but_there, OK),
     Row("bücher", fine, OK, path="/straße"),
@@ -134,7 +134,7 @@ TRUTH = [
     Row("head-404", by_method(missing, fine), OK, also=by("GET")),
     Row("head-410", by_method(says(410), fine), OK, also=by("GET")),
     Row("head-500", by_method(says(500), fine), OK, also=by("GET")),
-    Row("head-hangs", by_method(hang, fine), OK, ways=NO_HEAD, also=by("GET")),
+    Row("head-hangs", by_method(hang, fine), OK, options=NO_HEAD, also=by("GET")),
     Row("head-resets", by_method(reset, fine), OK, also=by("GET")),
     Row("head-hangs-up", by_method(hang_up, fine), OK, also=by("GET")),
     Row("head-loops", by_method(to("/docs/page"), fine), OK, also=by("GET")),
@@ -148,7 +148,7 @@ TRUTH = [
     Row("silent-body", silent_body, OK),
     Row("bomb", bomb, OK),
     Row("cookie", needs_cookie(), OK),
-    Row("cookie-by-way-of", needs_cookie(by_way_of="/welcome"), OK),
+    Row("cookie-through", needs_cookie(through="/welcome"), OK),
     # -- Moved
     Row("moved-301", paths(docs=to("/new/page"), new=fine), MOVED, "permanently", also=permanent),
     Row("moved-308", paths(docs=to("/new/page", 308), new=fine), MOVED, "permanently", also=permanent),
@@ -165,7 +165,7 @@ TRUTH = [
     Row("to-login", paths(docs=to("/login?next=/docs/page", 302), login=html(LOGIN)), BLOCKED, "login", also=suspect),
     Row("to-account", paths(docs=to("/account", 302), account=html(LOGIN)), BLOCKED, "login", also=suspect),
     Row("to-error", paths(docs=to("/404.html", 302), **{"404_html": fine}), MOVED, "errors", also=suspect),
-    # -- Where redirects lead nowhere
+    # -- Redirects that do not end at a page
     Row("loop", to("/docs/page"), UNKNOWN, "redirects more than"),
     Row("ping-pong", paths(docs=to("/b"), b=to("/docs/page")), UNKNOWN, "redirects more than"),
     Row("too-long", chain(50, 301), UNKNOWN, "redirects more than", path="/0"),
@@ -175,8 +175,8 @@ TRUTH = [
     Row("to-script", to("javascript:alert(1)"), UNKNOWN, "'javascript'"),
     Row("to-meta", to(META), BLOCKED, "own guard"),
     Row("to-ssh", to("http://elsewhere.test:22/"), BLOCKED, "own guard"),
-    Row("to-unknown-name", to("http://nobody-has-this.test:{port}/"), FAILING, "not known"),
-    # -- Not for us
+    Row("to-unknown-name", to("http://does-not-exist.test:{port}/"), FAILING, "not known"),
+    # -- Access refused
     Row("s401", html("x", 401), BLOCKED, "401"),
     Row("s402", html("x", 402), BLOCKED, "402"),
     Row("s403", html("x", 403), BLOCKED, "403"),
@@ -192,36 +192,36 @@ TRUTH = [
     Row("region", html("<p>This is not available in your country.", 200), BLOCKED, "region"),
     Row("link-local", fine, BLOCKED, "own guard", where="169.254.169.254"),
     Row("private", fine, BLOCKED, "own guard", where="10.1.2.3"),
-    Row("robots", paths(robots_txt=DISALLOW, docs=fine), BLOCKED, "robots.txt", path="/docs/page", ways=ROBOTS),
-    Row("robots-unasked", paths(robots_txt=DISALLOW, docs=fine), OK),
-    Row("robots-refused", fine, FAILING, "refuses", where=NOBODY, ways=ROBOTS),
-    # -- Asks for time
+    Row("robots", paths(robots_txt=DISALLOW, docs=fine), BLOCKED, "robots.txt", path="/docs/page", options=ROBOTS),
+    Row("robots-ignored", paths(robots_txt=DISALLOW, docs=fine), OK),
+    Row("robots-refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, options=ROBOTS),
+    # -- Retry later
     Row("s429-then-200", in_turn(busy(429, "Retry-After: 30"), fine), OK),
     Row("s429-unsaid-then-200", in_turn(busy(429), fine), OK),
     Row("s503-date-then-200", in_turn(busy(503, seconds=60), fine), OK),
     Row("s503-seconds-then-200", in_turn(busy(503, "Retry-After: 5"), fine), OK),
-    Row("s429-for-ever", busy(429, "Retry-After: 30"), LIMITED, "429"),
-    Row("s503-for-ever", busy(503, "Retry-After: 30"), LIMITED, "503"),
+    Row("s429-always", busy(429, "Retry-After: 30"), LIMITED, "429"),
+    Row("s503-always", busy(503, "Retry-After: 30"), LIMITED, "503"),
     Row("s429-an-hour", busy(429, "Retry-After: 3600"), LIMITED, "3600 s"),
     Row("s503-tomorrow", busy(503, seconds=80_000), LIMITED, "asked us to wait"),
-    # -- Not there
+    # -- Missing
     Row("s404", missing, FAILING, "1 of 3"),
     Row("s410", says(410), DEAD, "410"),
     Row("no-such-name", fine, FAILING, "not known", where=failed("x", "unknown", "nxdomain")),
-    Row("refused", fine, FAILING, "refuses", where=NOBODY, also=in_phase("connect")),
-    # -- Nobody can say
+    Row("refused", fine, FAILING, "refuses", where=CLOSED_ADDRESS, also=in_phase("connect")),
+    # -- Unknown
     Row("s500", html("x", 500), UNKNOWN, "500"),
     Row("s502", html("x", 502), UNKNOWN, "502"),
     Row("s503", html("x", 503), UNKNOWN, "503"),
     Row("s503-nonsense", html("x", 503, "Retry-After: soon"), UNKNOWN, "503"),
     Row("s400", html("x", 400), UNKNOWN, "400"),
     Row("s406", html("x", 406), UNKNOWN, "406"),
-    Row("no-answer-from-dns", fine, UNKNOWN, "looked up", where=failed("x", "no answer"), also=in_phase("dns")),
-    Row("hangs", hang, UNKNOWN, "No complete answer", ways=HASTY, also=in_phase("head")),
-    Row("resets", reset, UNKNOWN, "connection failed", also=in_phase("head")),
+    Row("no-answer-from-dns", fine, UNKNOWN, "Cannot resolve", where=failed("x", "no answer"), also=in_phase("dns")),
+    Row("hangs", hang, UNKNOWN, "Timed out after", options=HASTY, also=in_phase("head")),
+    Row("resets", reset, UNKNOWN, "Connection failed", also=in_phase("head")),
     Row("hangs-up", hang_up, UNKNOWN, "without an answer", also=in_phase("head")),
-    Row("garbles", garble, UNKNOWN, "connection failed", also=in_phase("head")),
-    Row("endless-head", endless_head, UNKNOWN, "connection failed", also=in_phase("head")),
+    Row("garbles", garble, UNKNOWN, "Connection failed", also=in_phase("head")),
+    Row("endless-head", endless_head, UNKNOWN, "Connection failed", also=in_phase("head")),
     Row("tls-expired", fine, UNKNOWN, "expired", tls="expired", also=in_phase("tls")),
     Row("tls-self-signed", fine, UNKNOWN, "self-signed", tls="self-signed", also=in_phase("tls")),
     Row("tls-wrong-name", fine, UNKNOWN, "mismatch", tls="wrong-name", also=in_phase("tls")),
@@ -229,7 +229,7 @@ TRUTH = [
     Row("tls-broken", fine, UNKNOWN, "TLS", tls="broken", also=in_phase("tls")),
     Row("tls-good", fine, OK, tls="good"),
     Row("tls-ending", fine, OK, tls="ending", findings=(Remark.CERTIFICATE_ENDING,)),
-    # -- What is asserted of the content
+    # -- Asserted content
     Row("same", fine, OK, expected=WHOLE),
     Row("same-packed", packed(PAGE), OK, expected=WHOLE),
     Row("same-moved", paths(docs=to("/new/page"), new=fine), MOVED, expected=WHOLE._replace(may_redirect=False)),
@@ -244,8 +244,8 @@ TRUTH = [
     Row("zip-type", says(200, PAGE, "Content-Type: application/zip"), OK,
         expected=Expected(content_type="application/x-zip-compressed")),
     Row("endless-asserted", endless_body, CHANGED, "length", expected=WHOLE._replace(content_type=None)),
-    Row("endless-hash", endless_body, UNKNOWN, "body", expected=Expected(sha256=WHOLE.sha256), ways=ENDLESS),
-    Row("broken-off", reset_in_body, UNKNOWN, "connection failed", expected=WHOLE, also=in_phase("body")),
+    Row("endless-hash", endless_body, UNKNOWN, "body", expected=Expected(sha256=WHOLE.sha256), options=ENDLESS),
+    Row("broken-off", reset_in_body, UNKNOWN, "Connection failed", expected=WHOLE, also=in_phase("body")),
     Row("gone-asserted", missing, FAILING, "404", expected=WHOLE),
     Row("advert", advert(PAGE), CHANGED, expected=WHOLE, past=READ, also=lambda checked: checked.text_changed is False),
     Row("rewritten", html(PAGE.upper()), CHANGED, expected=WHOLE, past=READ, also=lambda checked: checked.text_changed),
@@ -254,10 +254,10 @@ TRUTH = [
     Row("x301-is-fine-now", to("/x", 302), OK, expected=Expected(content_type="X-301-Redirect")),
     Row("x302-is-200", fine, CHANGED, expected=Expected(content_type="X-302-Redirect"), also=changes("content-type")),
     Row("x302-is-404", missing, FAILING, expected=Expected(content_type="X-302-Redirect")),
-    # -- Remarks
-    Row("soft-404", like(SORRY), OK, ways=SIBLING, findings=(Remark.SOFT_404,)),
-    Row("real-404", paths(docs=fine), OK, ways=SIBLING, path="/docs"),
-    Row("soft-but-other", paths(docs=fine, other=like(SORRY)), OK, ways=SIBLING, path="/docs"),
+    # -- Findings
+    Row("soft-404", like(SORRY), OK, options=SIBLING, findings=(Remark.SOFT_404,)),
+    Row("real-404", paths(docs=fine), OK, options=SIBLING, path="/docs"),
+    Row("soft-but-other", paths(docs=fine, other=like(SORRY)), OK, options=SIBLING, path="/docs"),
     Row("parked", like(PARKED), OK, findings=(Remark.PARKED,)),
     Row("fragments-there", html(PLAIN), OK, fragments=("install", "old", "top", "", "%C3%A0%20la%20carte")),
     Row("fragments-of-text", html(PLAIN), OK, fragments=(":~:text=x", "old:~:text=x,y")),

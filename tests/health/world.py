@@ -1,7 +1,7 @@
-"""A small world on loopback: hosts with names, each of which plays one trick to whoever asks. Real sockets, real TLS.
+"""Hosts with names on loopback, each with one behavior. Real sockets, real TLS.
 
-A host plays a coroutine over one request; it is remembered how it was asked. All hosts are in this process, each at an
-address of its own (127.16.x.y), and share a port for http, one for https and one that breaks every handshake.
+A host runs a coroutine for each request and records the requests. All hosts are in this process, each at its own
+address (127.16.x.y), and share a port for http, one for https and one that breaks every handshake.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import trustme
 
-from spaniel.health.hops import Ways
-from spaniel.health.requests import Asker
+from spaniel.health.hops import LinkOptions
+from spaniel.health.requests import LinkClient
 from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http
@@ -27,11 +27,11 @@ from spaniel.net.resolver import failed
 from spaniel.pipeline.retrieve import Door
 from spaniel.robots.gate import RobotsGate
 from spaniel.testing import FakeClock, FakeResolver
-from tests.net.servers import MOST_HEAD, Request, Wire, answer
+from tests.net.servers import MAX_HEAD, Request, Wire, answer
 
 Play = Callable[["Visit"], Awaitable[None]]
 
-NOBODY = "127.16.255.254"  # where nothing listens
+CLOSED_ADDRESS = "127.16.255.254"  # nothing listens there
 
 
 class HungUpError(Exception):
@@ -51,13 +51,13 @@ class Visit(NamedTuple):
         return self.request.target
 
     async def say(self, status: int, body: bytes = b"", *fields: str) -> None:
-        """A well-formed answer; HEAD gets its head."""
+        """Send a valid response; for HEAD, without the body."""
         said = answer(status, body, *fields)
         await self.wire.send(said[: len(said) - len(body)] if self.request.method == "HEAD" else said)
 
 
 class Host:
-    """A name, where it is, and what it plays."""
+    """A name, its address and its behavior."""
 
     def __init__(self, name: str, play: Play, tls: str = "", where: str | Exception = "") -> None:
         self.name, self.play, self.tls, self.where = name, play, tls, where
@@ -70,7 +70,7 @@ class Host:
 
 
 class World:
-    """Hosts that are up, and a door to them."""
+    """Running hosts and a door that requests them."""
 
     def __init__(self, hosts: list[Host], clock: FakeClock) -> None:
         self.hosts = {host.name: host for host in hosts}
@@ -84,11 +84,11 @@ class World:
 
     @property
     def day(self) -> float:
-        """How many have gone by."""
+        """Days since the start."""
         return (self.clock.time() - self._began) / 86_400
 
     def begin_again(self) -> None:
-        """This is day 0."""
+        """Make this day 0."""
         self._began = self.clock.time()
 
     def url(self, name: str, path: str = "/") -> str:
@@ -96,8 +96,8 @@ class World:
         port = self.broken_port if tls == "broken" else self.https_port if tls else self.http_port
         return f"{'https' if tls else 'http'}://{name}:{port}{path}"
 
-    def asker(self, ways: Ways | None = None) -> Asker:
-        return Asker(self.door, self.clock, ways)
+    def client(self, options: LinkOptions | None = None) -> LinkClient:
+        return LinkClient(self.door, self.clock, options)
 
     async def open(self, folder: Path) -> None:
         addresses = self._place()
@@ -113,7 +113,7 @@ class World:
         self.door = Door(guard, self.robots, Hosts(self.clock), self.http)
 
     def _place(self) -> dict[str, list[str]]:
-        """Give each host an address, and tell the resolver."""
+        """Give each host an address in the resolver."""
         listening: dict[str, list[str]] = {"http": ["127.16.0.1"], "https": ["127.16.0.1"], "broken": ["127.16.0.1"]}
         for number, host in enumerate(self.hosts.values(), 2):
             address = f"127.16.{number // 250}.{number % 250 + 1}"
@@ -134,13 +134,11 @@ class World:
             task.add_done_callback(self._at_work.discard)
 
         while True:
-            first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MOST_HEAD)
+            first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MAX_HEAD)
             port: int = first.sockets[0].getsockname()[1]
             try:
                 if addresses[1:]:
-                    self._listening += [
-                        await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MOST_HEAD)
-                    ]
+                    self._listening += [await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MAX_HEAD)]
             except OSError:  # another process has the port at one of the addresses
                 first.close()
                 continue
@@ -184,7 +182,7 @@ class World:
 
 @asynccontextmanager
 async def open_world(hosts: list[Host], clock: FakeClock | None = None) -> AsyncIterator[World]:
-    """The world, gone with all its connections when the block ends. Its clock begins now: certificates have dates."""
+    """Open the hosts, and close them at the end. The clock starts now, because certificates have dates."""
     world = World(hosts, clock or FakeClock(dt.datetime.now(dt.UTC)))
     with TemporaryDirectory() as folder:
         await world.open(Path(folder))
@@ -199,25 +197,25 @@ def _ascii(name: str) -> str:
 
 
 async def _babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """What no TLS client understands."""
+    """Fail every TLS handshake."""
     await reader.read(100)
     writer.write(b"\x15\x03\x03\x00\x02\x02\x28")  # an alert: handshake_failure
     await writer.drain()
 
 
 def certificates(hosts: object, folder: Path) -> tuple[dict[str, ssl.SSLContext], str]:
-    """A context for each way in which TLS may be wrong, and the file of the authority that is believed."""
+    """A context for each kind of TLS error, and the file of the trusted authority."""
     now = dt.datetime.now(dt.UTC)
     ours, strangers = trustme.CA(), trustme.CA()
     ca_file = folder / "ca.pem"
     ours.cert_pem.write_to_path(str(ca_file))
     names = [_ascii(host.name) for host in hosts if host.tls]  # type: ignore[attr-defined]
-    every = names or ["nobody.test"]
+    every = names or ["unused.test"]
     issued = {
         "good": ours.issue_cert(*every),
         "ending": ours.issue_cert(*every, not_after=now + dt.timedelta(days=5)),
         "expired": ours.issue_cert(*every, not_before=now - dt.timedelta(days=9), not_after=now - dt.timedelta(days=1)),
-        "wrong-name": ours.issue_cert("somebody-else.test"),
+        "wrong-name": ours.issue_cert("another-name.test"),
         "unknown-ca": strangers.issue_cert(*every),
     }
     contexts = {kind: _context(leaf) for kind, leaf in issued.items()}
@@ -239,7 +237,7 @@ def _context(leaf: trustme.LeafCert) -> ssl.SSLContext:
 
 
 def _self_signed(folder: Path, names: list[str]) -> ssl.SSLContext:
-    """A certificate that vouches for itself."""
+    """A self-signed certificate."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

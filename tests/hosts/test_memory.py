@@ -78,7 +78,7 @@ def test_refusal_has_the_status_of_the_host(status: int, code: Code) -> None:
     error = AskedToWait(status, 59.2).refusal()
     assert (error.code, error.details["status"], error.details["retry_after"]) == (code, status, "60")
     assert error.retryable
-    assert error.message.startswith(f"The server answered {status} ")
+    assert error.message.startswith(f"The server returned {status} ")
 
 
 @pytest.mark.req("FG-22")

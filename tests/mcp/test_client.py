@@ -16,7 +16,7 @@ import pytest
 from spaniel.errors import TABLE, Code
 from spaniel.pipeline.request import SCHEMA
 from spaniel.testing import Page, Reply, Site, redirect, text
-from spaniel.tool.schemas import MORE_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
 
@@ -244,7 +244,7 @@ async def test_chunks_can_be_read_again_by_their_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-29", "D2-32")
-async def test_without_the_setting_a_cut_answer_is_one_block_of_text_that_tells_how_to_go_on(tmp_path: Path) -> None:
+async def test_cut_answer_is_one_text_block_by_default(tmp_path: Path) -> None:
     async with served({"/long": text(LONG)}, tmp_path, mcp="max_output_bytes = 5000") as (client, site):
         result = await client.call_tool("web_fetch", {"url": at(site, "/long"), "max_chunk_tokens": 500})
         whole = await client.call_tool("web_fetch", {"url": at(site, "/long")})
@@ -285,7 +285,7 @@ async def read(client: Client, uri: str) -> str:
     return contents.text
 
 
-async def test_the_list_of_chunks_comes_in_pages_and_unknown_ones_are_said_to_be(tmp_path: Path) -> None:
+async def test_chunk_list_is_paged_and_unknown_chunks_are_refused(tmp_path: Path) -> None:
     from mcp import MCPError
 
     pages: dict[str, Page] = {f"/{n}": text(LONG.replace("Part", f"Page {n}, part")) for n in range(10)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.mcp.lines import EDGE, Lines, TooLong
+from spaniel.mcp.pipes import EDGE, MessageLines, TooLong
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
@@ -18,7 +18,7 @@ VALUES = st.recursive(
 
 
 def split(data: bytes, size: int, longest: int) -> list[bytes | TooLong]:
-    lines = Lines(longest)
+    lines = MessageLines(longest)
     found = [line for start in range(0, len(data), size) for line in lines.feed(data[start : start + size])]
     return [*found, *lines.rest()]
 

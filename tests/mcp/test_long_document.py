@@ -78,7 +78,7 @@ async def test_a_model_reads_300_pages_to_the_end(tmp_path: Path) -> None:
 
 @pytest.mark.req("D2-29")
 @pytest.mark.parametrize("find", ["otter of the lighthouse keeper", "SKERRYVORE", '"tame otter"'])
-async def test_a_model_finds_one_sentence_in_300_pages_within_three_calls(tmp_path: Path, find: str) -> None:
+async def test_model_finds_a_sentence_in_300_pages_in_three_calls(tmp_path: Path, find: str) -> None:
     pages: dict[str, Page] = {"/book": document()}
     async with served(pages, tmp_path) as (client, site):
         model = Model(client)

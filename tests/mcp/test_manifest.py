@@ -1,4 +1,4 @@
-"""What hosts and the registry are told: README's snippets, server.json, the documented settings."""
+"""What hosts and the registry read: README's snippets, server.json, the documented settings."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ import spaniel
 from spaniel.app.keys import KEYS
 from spaniel.cli.main import COMMANDS
 from spaniel.pipeline.request import SCHEMA
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from tests.mcp.harness import raw
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGE = (ROOT / "docs" / "tool.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "mcp.md").read_text(encoding="utf-8")
+HOSTS = (ROOT / "docs" / "howto" / "agents.md").read_text(encoding="utf-8")
 
 
 def test_the_hosts_snippets_start_the_server() -> None:
-    first, second = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL))
+    first, second = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", HOSTS, re.DOTALL))
     entries = [first["mcpServers"]["spaniel"], second["servers"]["spaniel"]]
     lines = [[entry["command"], *entry["args"]] for entry in entries]
-    lines.append(re.findall(r"`claude mcp add spaniel -- (.*?)`", README)[0].split())
-    assert lines == [["spaniel", "mcp"]] * 3
+    typed = (re.findall(r"^claude mcp add spaniel -- (.*)$", page, re.MULTILINE)[0] for page in (HOSTS, README))
+    lines += [line.split() for line in typed]
+    assert lines == [["spaniel", "mcp"]] * 4
     assert "mcp" in COMMANDS
     with raw() as server:
         assert server.modern("tools/list")["result"]["tools"]

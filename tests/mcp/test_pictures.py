@@ -8,11 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from spaniel.app.groups import ToolSettings
-from spaniel.app.settings import Settings
+from spaniel.app.settings import Settings, ToolSettings
 from spaniel.pipeline.answer import Answer
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 from spaniel.tool.framework import ToolSession
 from spaniel.tool.registry import build_registry
 

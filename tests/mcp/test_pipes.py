@@ -164,9 +164,7 @@ def peak(pid: int) -> int:
 
 
 @pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGINT])
-async def test_it_ends_at_once_when_asked_to_even_in_the_middle_of_a_call(
-    tmp_path: Path, signalled: signal.Signals
-) -> None:
+async def test_server_ends_at_once_during_a_call(tmp_path: Path, signalled: signal.Signals) -> None:
     async with Dripping() as site:
         with raw("--config", configured(tmp_path, site.port)) as server:
             params = {"name": "web_fetch", "arguments": {"url": f"http://127.0.0.1:{site.port}/"}, "_meta": ENVELOPE}

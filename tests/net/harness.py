@@ -99,7 +99,7 @@ class Harness:
         except SpanielError as error:
             refusal = error
         else:
-            raise AssertionError(f"{url} brought {found.page!r:.200}")
+            raise AssertionError(f"{url} returned {found.page!r:.200}")
         took = watch.seconds
         assert took < seconds + LATE, f"{took:.1f} s for a deadline of {seconds} s"
         check_envelope(refusal, code)

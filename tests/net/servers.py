@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import trustme
 
-MOST_HEAD = 1 << 20
+MAX_HEAD = 1 << 20
 
 
 class Request(NamedTuple):
@@ -146,7 +146,7 @@ async def serve(
         at_work.add(task)
         task.add_done_callback(at_work.discard)
 
-    listening = await asyncio.start_server(begin, address, port or unused_port(), ssl=tls, limit=MOST_HEAD)
+    listening = await asyncio.start_server(begin, address, port or unused_port(), ssl=tls, limit=MAX_HEAD)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
@@ -265,7 +265,7 @@ def tls_for(*names: str, seen: list[str | None] | None = None) -> ssl.SSLContext
 
 @contextmanager
 def black_hole(address: str) -> Iterator[int]:
-    """A port whose queue is full: whoever dials it hears nothing, ever."""
+    """A port whose accept queue is full: connecting to it hangs."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.socket())
         listening.bind((address, unused_port()))

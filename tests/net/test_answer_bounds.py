@@ -31,7 +31,7 @@ def fed_until_refused(sent: bytes) -> int:
 
 @pytest.mark.req("NFR-WF-REL-03")
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         (OK + b"X: y\r\n" * 129 + b"\r\n", "more than 128 header fields"),
         (OK + b"X:" + b"y" * LINE + b"\r\n\r\n", "a line of more than 32768 bytes"),
@@ -41,10 +41,10 @@ def fed_until_refused(sent: bytes) -> int:
         (b"junk\r\n", "Expected HTTP/"),
     ],
 )
-def test_what_is_wrong_is_said(sent: bytes, told: str) -> None:
+def test_what_is_wrong_is_said(sent: bytes, message: str) -> None:
     with pytest.raises(MalformedError) as refused:
         Response().feed(sent)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.req("NFR-WF-REL-03")
@@ -110,15 +110,15 @@ def test_an_answer_behind_the_answer_changes_nothing_of_it() -> None:
         answer = Response()
         answer.feed(mine[:-1])
         answer.feed(mine[-1:] + behind)
-        assert (answer.complete, answer.unasked) == (True, True)
+        assert (answer.complete, answer.unsolicited) == (True, True)
         assert (answer.status, answer.reason, answer.headers["x"]) == (200, "Mine", "mine")
         assert b"".join(answer.pieces) == b"page"
         late = Response()
         late.feed(mine[:-1])
         late.feed(mine[-1:])
-        assert not late.unasked
+        assert not late.unsolicited
         late.feed(behind)
-        assert (late.unasked, late.headers["x"], b"".join(late.pieces)) == (True, "mine", b"page")
+        assert (late.unsolicited, late.headers["x"], b"".join(late.pieces)) == (True, "mine", b"page")
 
 
 @pytest.mark.parametrize("together", [True, False])
@@ -126,7 +126,7 @@ def test_a_body_behind_a_head_alone_is_seen_and_not_taken(together: bool) -> Non
     answer, head = Response(bodiless=True), OK + b"Content-Length: 4\r\n\r\n"
     for piece in (head + b"page",) if together else (head, b"page"):
         answer.feed(piece)
-    assert (answer.status, answer.complete, answer.unasked, answer.pieces) == (200, True, True, [])
+    assert (answer.status, answer.complete, answer.unsolicited, answer.pieces) == (200, True, True, [])
 
 
 def test_cookies_are_kept_apart_since_a_comma_may_be_part_of_one() -> None:
@@ -145,7 +145,7 @@ def test_how_a_connection_ended_before_the_answer_is_handed_on(bodiless: bool) -
         assert outcome(sent, bodiless=bodiless, ended=broken) == repr(broken)
 
 
-def test_the_end_of_a_connection_makes_an_answer_complete_where_nothing_else_does() -> None:
+def test_response_without_framing_ends_with_the_connection() -> None:
     answer = Response()
     answer.feed(OK + b"\r\nabc")
     assert not answer.complete

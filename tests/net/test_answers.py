@@ -51,7 +51,7 @@ MALFORMED: dict[str, bytes] = {
     "a transfer coding after chunked": OK + b"Transfer-Encoding: chunked, gzip\r\n\r\n" + ABC,
     "chunked twice": OK + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + ABC,
     "nearly chunked": OK + b"Transfer-Encoding: xchunked\r\n\r\n" + ABC,
-    "a chunk size that is no number": CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n",
+    "an invalid chunk size": CHUNKED + b"zz\r\nabc\r\n0\r\n\r\n",
     "a chunk size that is negative": CHUNKED + b"-3\r\nabc\r\n0\r\n\r\n",
     "a chunk size with a prefix": CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n",
     "a chunk size of 2^72": CHUNKED + b"fffffffffffffffff0\r\nabc",
@@ -94,7 +94,7 @@ HARMLESS: dict[str, bytes] = {
     "no reason": b"HTTP/1.1 200\r\nContent-Length: 3\r\n\r\nabc",
     "early hints": b"HTTP/1.1 103 Early Hints\r\nLink: </x.css>; rel=preload\r\n\r\n" + answer(200, b"abc"),
     "twenty times 100": b"HTTP/1.1 100 Continue\r\n\r\n" * 20 + answer(200, b"abc"),
-    "an upgrade that nobody asked for": answer(200, b"abc", "Connection: upgrade", "Upgrade: websocket"),
+    "an upgrade that was not requested": answer(200, b"abc", "Connection: upgrade", "Upgrade: websocket"),
     "a hundred headers": answer(200, b"abc", *(f"X-{i}: {'y' * 100}" for i in range(100))),
     "a header of 30 k": answer(200, b"abc", "Content-Security-Policy: " + "y" * 30_000),
     "two encodings in two headers": answer(
@@ -164,7 +164,7 @@ async def test_an_announced_length_over_the_cap_is_refused_before_the_body(lengt
     async def behave(wire: Wire) -> None:
         await wire.request()
         await wire.send(OK + b"Content-Length: %d\r\n\r\n" % length)
-        await wire.reader.read()  # never a byte of the body: only the header can have told
+        await wire.reader.read()  # no byte of the body was sent: the header decides
 
     async with serve(behave) as server, open_harness(server) as harness:
         error = await harness.refuses(server.url(), "response_too_large")

@@ -23,7 +23,7 @@ from spaniel.url.hostlists import HostList
 from tests.net.harness import GOOD_ADDRESS, Harness, open_harness
 from tests.net.servers import Wire, answer, proxying, serve, site, tls_for
 
-MOST_STEPS = 400  # of the event loop, after which a fetch on loopback has long ended
+MAX_STEPS = 400  # of the event loop, after which a fetch on loopback has long ended
 NEIGHBOURS = 3  # hosts that are asked right after each cancellation
 WAYS = ("plain", "tls", "tls, two addresses", "tls by a proxy")
 
@@ -45,7 +45,7 @@ class Scene:
 
 @asynccontextmanager
 async def scene(way: str, ca_file: str) -> AsyncIterator[Scene]:
-    names: dict[str, str | list[str]] = {f"n{n}.test": GOOD_ADDRESS for n in range(MOST_STEPS * NEIGHBOURS)}
+    names: dict[str, str | list[str]] = {f"n{n}.test": GOOD_ADDRESS for n in range(MAX_STEPS * NEIGHBOURS)}
     names["a.test"] = ["127.0.0.1", "127.0.0.7"] if "two" in way else "127.0.0.1"
     async with AsyncExitStack() as stack:
         tls = None if way == "plain" else tls_for("a.test")
@@ -85,12 +85,12 @@ async def test_cancelling_at_any_step_breaks_no_other_connection(
 ) -> None:
     """From dialling to the last byte of the answer, after each number of turns of the event loop."""
     async with scene(way, ca_file) as made:
-        for steps in range(MOST_STEPS):
+        for steps in range(MAX_STEPS):
             if not await cancelled(asyncio.create_task(made.harness.get(made.url)), steps):
                 break
             await made.ask_neighbours()
         assert steps > 4  # it was cancelled while it connected, and ended by itself at last
-        assert steps < MOST_STEPS - 1
+        assert steps < MAX_STEPS - 1
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
@@ -109,7 +109,7 @@ async def test_the_answer_to_a_cancelled_request_is_not_the_next_ones(secure: bo
     tls = tls_for("a.test") if secure else None
     names = {"a.test": "127.0.0.1"}
     async with serve(echo, tls=tls) as server, open_harness(server, names=names, ca_file=ca_file) as harness:
-        for steps in range(MOST_STEPS):
+        for steps in range(MAX_STEPS):
             await harness.get(server.url("/kept", "a.test"))  # a connection that is used again
             fetch = asyncio.create_task(harness.get(server.url(f"/cancelled/{steps}", "a.test")))
             ended = not await cancelled(fetch, steps)
@@ -117,13 +117,13 @@ async def test_the_answer_to_a_cancelled_request_is_not_the_next_ones(secure: bo
             assert [page.body for page in pages] == [f"/{steps}/{n}".encode() for n in range(2)]
             if ended:
                 break
-        assert 2 < steps < MOST_STEPS - 1
+        assert 2 < steps < MAX_STEPS - 1
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-REL-03")
 @pytest.mark.parametrize("secure", [False, True])
 @pytest.mark.parametrize("together", [True, False])
-async def test_an_answer_too_many_is_not_the_next_one_however_soon_that_is_asked_for(
+async def test_unsolicited_response_is_not_used_for_the_next_request(
     together: bool, secure: bool, ca_file: str
 ) -> None:
     """It was sent before the next request, and lies in the socket, in TLS or in the parser when that goes out."""
@@ -174,9 +174,7 @@ def late_handshakes(tls: ssl.SSLContext, seconds: float) -> Iterator[int]:
 
 
 @pytest.mark.req("NFR-WF-REL-02")
-async def test_hosts_that_finish_their_handshake_at_the_deadline_spoil_no_other_link(
-    ca_file: str, tmp_path: Path
-) -> None:
+async def test_handshake_at_the_deadline_affects_no_other_request(ca_file: str, tmp_path: Path) -> None:
     hostile, good = [f"h{n}.test" for n in range(20)], [f"g{n}.test" for n in range(40)]
     with late_handshakes(tls_for(*hostile), 0.96) as port:
         async with serve(site({"/": (200, ["Content-Type: text/plain"], b"page")})) as server:

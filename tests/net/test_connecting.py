@@ -1,4 +1,4 @@
-"""Connections come about straight or through a proxy, for the name that was asked for; what prevents it is told."""
+"""Connecting directly or through a proxy, with the requested name in TLS; and the errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_any_success_makes_a_tunnel(status: int, ca_file: str) -> None:
     "said", [b"HTTP/1.1 300 Many\r\n\r\n", b"HTTP/1.1 407 Who\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nX"]
 )
 async def test_anything_else_makes_none_though_one_were_there(said: bytes, ca_file: str) -> None:
-    """Nor does a success with something behind it: whoever speaks first in a tunnel is not the server."""
+    """Nor does a success with data after it: a TLS server does not send first in a tunnel."""
     async with (
         serve(PAGES, tls=tls_for("a.test")) as server,
         serve(proxying_with(said), "127.0.0.8") as proxy,
@@ -90,7 +90,7 @@ async def test_a_proxy_that_makes_no_tunnel_is_a_failed_connection(said: bytes, 
 
 
 def speaking_first(tls: ssl.SSLContext, early: bytes) -> Behaviour:
-    """A TLS server whose last flight of the handshake ends with an answer to a request that nobody has made."""
+    """A TLS server whose last flight of the handshake contains an unsolicited response."""
 
     async def behave(wire: Wire) -> None:
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -199,9 +199,9 @@ async def test_whose_certificate_is_not_trusted_is_not_asked() -> None:
         assert await server.sees(lambda: sockets.open <= 1)  # but for the good neighbour's
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "No such file or directory"), ("no certificate", "")])
-async def test_a_file_of_certificates_that_cannot_be_read_is_told_before_anything_is_asked(
-    content: str | None, told: str, tmp_path: Path
+@pytest.mark.parametrize(("content", "message"), [(None, "No such file or directory"), ("no certificate", "")])
+async def test_unreadable_ca_file_is_reported_before_any_request(
+    content: str | None, message: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "ca.pem"
     if content is not None:
@@ -213,9 +213,9 @@ async def test_a_file_of_certificates_that_cannot_be_read_is_told_before_anythin
             assert (str(refused.value.code), refused.value.details["field"]) == ("bad_args", "ca_file")
             reason = str(refused.value.details["reason"])
             assert reason.startswith(f"{path}: ")
-            assert reason.endswith(told)
+            assert reason.endswith(message)
             assert not reason.endswith("None")
-            assert content is not None or reason == f"{path}: {told}"
+            assert content is not None or reason == f"{path}: {message}"
         assert server.connections == 0
 
 
@@ -270,5 +270,5 @@ async def test_many_connections_share_one_buffer() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
         (kept,) = harness.services.http._pool._idle.values()
-        assert {len(wire._room) for wire in kept} == {65_536}
-        assert len({id(wire._room) for wire in kept}) == 1
+        assert {len(wire._buffer) for wire in kept} == {65_536}
+        assert len({id(wire._buffer) for wire in kept}) == 1

@@ -76,7 +76,7 @@ async def test_whatever_is_awaited_under_it_ends_with_it() -> None:
     assert await ended(Deadline(0.02), "start", "connect", "headers") == "headers"
 
 
-async def test_what_ends_in_time_is_left_alone_and_the_next_part_is_watched_again() -> None:
+async def test_deadline_guards_successive_blocks() -> None:
     deadline = Deadline(0.05)
     for phase in ("dns", "connect"):
         with deadline.guarding(phase):
@@ -172,7 +172,7 @@ async def test_who_is_stopped_by_somebody_else_has_not_missed_it() -> None:
 
 
 async def test_who_is_stopped_by_both_has_not_missed_it_either() -> None:
-    """As with `asyncio.timeout`: whoever else asked the task to end must not be denied."""
+    """As with `asyncio.timeout`: another cancellation must not be swallowed."""
 
     async def wait() -> None:
         with Deadline(0).guarding("body"):

@@ -1,4 +1,4 @@
-"""One exchange after another on real connections: what is read, what is kept, what is told of a failure."""
+"""Exchanges on real connections: what is read, which connections are kept, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_a_large_body_is_whole_and_its_connection_serves_again(tls: bool, 
         assert server.connections == 1
 
 
-async def test_what_waits_to_be_taken_is_an_eighth_of_a_mebibyte_and_what_was_read_with_it() -> None:
+async def test_unread_body_is_buffered_up_to_an_eighth_of_a_mebibyte() -> None:
     async def behave(wire: ServerWire) -> None:
         await wire.request()
         await wire.send(b"HTTP/1.1 200 OK\r\n\r\n")
@@ -124,7 +124,7 @@ async def test_what_the_server_has_closed_or_will_close_is_not_kept(field: str) 
             assert await exchange.read() == b"page"
             assert await server.sees(lambda: not server.open)
             if field == "X: y":
-                assert await server.sees(lambda: exchange._wire.closed)
+                assert await server.sees(lambda: exchange._connection.closed)
         assert pool_of(harness)._idle == {}
         await asyncio.sleep(0)
         assert pool_of(harness).connector.sockets.open == 0
@@ -133,7 +133,7 @@ async def test_what_the_server_has_closed_or_will_close_is_not_kept(field: str) 
 @pytest.mark.req("FR-WF-18")
 @pytest.mark.parametrize("close", [True, False], ids=["and the end", "and no end"])
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         (b"junk that is no answer\r\n\r\n", "not HTTP as it should be: "),
         (b"HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", "not HTTP as it should be: NUL in a header field"),
@@ -142,25 +142,25 @@ async def test_what_the_server_has_closed_or_will_close_is_not_kept(field: str) 
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", BROKEN),
     ],
 )
-async def test_what_is_wrong_with_an_answer_is_told_as_it_is(sent: bytes, told: str, close: bool) -> None:
+async def test_what_is_wrong_with_an_answer_is_told_as_it_is(sent: bytes, message: str, close: bool) -> None:
     async with serve(answering(sent, close=close)) as server, open_harness(server) as harness:
         error = await harness.refuses(server.url(), "network")
-        assert str(error.details["error"]).startswith(told)
+        assert str(error.details["error"]).startswith(message)
         assert await server.all_closed()
 
 
 @pytest.mark.req("FR-WF-18")
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         (b"", "the server closed the connection without an answer"),
         (b"HTTP/1.1 200 OK\r\nX", "the server closed the connection without an answer"),
         (answer(200, b"page")[:-1], BROKEN),
     ],
 )
-async def test_an_answer_that_breaks_off_is_told_as_such(sent: bytes, told: str) -> None:
+async def test_an_answer_that_breaks_off_is_told_as_such(sent: bytes, message: str) -> None:
     async with serve(answering(sent)) as server, open_harness(server) as harness:
-        assert (await harness.refuses(server.url(), "network")).details["error"] == told
+        assert (await harness.refuses(server.url(), "network")).details["error"] == message
 
 
 @pytest.mark.req("FR-WF-18")
@@ -200,7 +200,7 @@ async def test_a_deadline_says_what_was_waited_for() -> None:
 async def test_time_that_ends_after_the_wait_for_a_place_ended_in_connect() -> None:
     with black_hole("127.0.0.5") as port:
         async with serve(PAGES) as server, open_harness(server, ports=(port,)) as harness:
-            pool_of(harness).connector.sockets.places = Slots(1)
+            pool_of(harness).connector.sockets.slots = Slots(1)
             async with await exchange_with(harness, server.url()):
                 url = f"http://127.0.0.5:{port}/"
                 waiting = asyncio.create_task(harness.refuses(url, "timeout", 1.0, serves=False))
@@ -220,16 +220,16 @@ async def test_a_failure_gives_its_place_back() -> None:
             await wire.send(answer(200, b"page"))
 
     async with serve(behave) as server, open_harness(server) as harness:
-        places = pool_of(harness).connector.sockets.places
-        free = places._free
+        slots = pool_of(harness).connector.sockets.slots
+        free = slots._free
         await harness.refuses(server.url(), "network", serves=False)
         await harness.refuses("http://127.0.0.1:1/", ("network", "port_blocked"), serves=False)
-        assert places._free == free
+        assert slots._free == free
         gone.set()
         assert (await harness.get(server.url())).body == b"page"
-        assert places._free == free
+        assert slots._free == free
         async with await exchange_with(harness, server.url()):
-            assert places._free == free - 1
+            assert slots._free == free - 1
 
 
 async def test_no_more_connections_are_kept_than_there_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ async def test_of_one_hosts_connections_the_old_are_swept_and_the_young_kept(mon
 
 
 async def test_a_door_that_is_closed_has_closed_its_sockets(ca_file: str) -> None:
-    """Whoever ends the event loop next leaves none behind."""
+    """Ending the event loop afterwards leaves none behind."""
     async with (
         serve(PAGES) as plain,
         serve(PAGES, tls=tls_for("a.test")) as secure,

@@ -63,8 +63,8 @@ async def test_a_refused_connection_is_told_from_a_broken_one() -> None:
 
     async with serve(reset) as server, open_harness(server) as harness:
         broken = await harness.refuses(server.url(), "network")
-        with socket.socket() as nobody:  # bound, and not listening
-            nobody.bind(("127.0.0.11", server.port))
+        with socket.socket() as closed:  # bound, and not listening
+            closed.bind(("127.0.0.11", server.port))
             refused = await harness.refuses(f"http://127.0.0.11:{server.port}/", "network")
     assert "refused" not in broken.details
     assert refused.details["refused"] is True

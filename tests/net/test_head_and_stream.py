@@ -90,7 +90,7 @@ async def test_a_streamed_body_is_decoded_and_counted_like_any_other() -> None:
 
 
 async def test_a_body_of_many_pieces_is_put_together_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.net.http.MOST_PIECES", 3)
+    monkeypatch.setattr("spaniel.net.http.MAX_PIECES", 3)
     pieces = [bytes([number]) * 1000 for number in range(10)]
 
     async def behave(wire: Wire) -> None:

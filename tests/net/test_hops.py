@@ -222,13 +222,13 @@ async def test_a_head_that_can_be_read_in_two_ways_is_refused(fields: list[str],
     ("length", "right"), [(None, None), ("0", 0), ("12", 12), ("9" * 20, int("9" * 20)), ("007", 7)]
 )
 def test_a_length_is_a_number(length: str | None, right: int | None) -> None:
-    assert http._announced(length) == right
+    assert http._content_length(length) == right
 
 
 @pytest.mark.parametrize("length", ["", "-1", "+1", "1.0", "1, 1", "0x10", "٣", "9" * 21, "9" * 40, "²"])
 def test_a_length_that_is_no_number_is_refused(length: str) -> None:
     with pytest.raises(SpanielError) as caught:
-        http._announced(length)
+        http._content_length(length)
     assert caught.value.details["error"] == f"bad Content-Length '{length[:21]}'"
 
 
@@ -243,7 +243,7 @@ def test_a_header_that_cannot_be_sent_is_named(field: str, value: str) -> None:
 
 
 async def test_a_body_in_many_pieces_is_put_together_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_PIECES", 4)
+    monkeypatch.setattr(http, "MAX_PIECES", 4)
     body = bytes(range(200))
 
     async def behave(wire: Wire) -> None:
@@ -295,7 +295,7 @@ async def test_a_long_body_lets_others_have_their_turn() -> None:
     await asyncio.sleep(0)
     before, taken = turns, bytearray()
     headers: Mapping[str, str] = {}
-    await http._pour(Ready(), headers, DEFAULT_OPTIONS, taken.extend)  # type: ignore[arg-type]
+    await http._read_body(Ready(), headers, DEFAULT_OPTIONS, taken.extend)  # type: ignore[arg-type]
     assert len(taken) == 240
     assert turns - before == 15
     counting.cancel()

@@ -1,4 +1,4 @@
-"""Connections: kept for their own host and pin, never for another; closed when nobody wants them."""
+"""Connections are reused only for the same host and addresses, and closed when idle."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ async def test_an_order_of_answers_is_no_new_pin() -> None:
         assert server.connections == 1
 
 
-def unasked(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
-    """Its first connection brings, after the first answer, one to a request that nobody has made."""
+def unsolicited(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
+    """Its first connection sends an unsolicited response after the first one."""
     served = 0
 
     async def behave(wire: Wire) -> None:
@@ -105,9 +105,9 @@ def unasked(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("extra", [answer(200, b"poison"), answer(200, b"poison", "Connection: close"), b"junk"])
 async def test_what_came_unasked_on_a_kept_connection_is_not_the_next_answer(extra: bytes, together: bool) -> None:
-    """A server, or whoever can make it say one answer too many, would choose what the next URL brings."""
+    """A server, or anyone who can make it send an extra response, would choose the response of the next URL."""
     said = asyncio.Event()
-    async with serve(unasked(extra, said, together=together)) as server, open_harness(server) as harness:
+    async with serve(unsolicited(extra, said, together=together)) as server, open_harness(server) as harness:
         got = []
         for _ in range(3):
             said.clear()
@@ -157,7 +157,7 @@ async def test_a_fetch_that_is_cancelled_in_the_handshake_closes_its_connection(
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
 async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_HOSTS", 4)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 4)
     names = {f"host{i}.test": "127.0.0.1" for i in range(40)}
     async with serve(PAGES) as server:
         before = descriptors()
@@ -177,7 +177,7 @@ async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: p
 
 async def test_a_busy_pool_is_never_evicted_not_even_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every older pool busy, the newest was the only idle one, and was closed under the hands of its request."""
-    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 2)
 
     async def slow(wire: Wire) -> None:
         while await wire.request():
@@ -224,7 +224,7 @@ async def test_the_socket_refuses_an_address_that_was_not_judged(host: str, monk
     """Should anything between the guard and the socket go wrong, the last look is at what is really dialled."""
     names = {"a.test": "127.0.0.1"}
     async with serve(PAGES, "127.0.0.2") as victim, open_harness(victim, names=names) as harness:
-        monkeypatch.setattr(sockets, "in_turn", lambda _: [ip_address("127.0.0.2")])
+        monkeypatch.setattr(sockets, "interleave", lambda _: [ip_address("127.0.0.2")])
         with pytest.raises(SpanielError) as refused:
             await harness.get(victim.url("/", host))
         assert (str(refused.value.code), refused.value.details["blocked_ip"]) == ("ssrf_blocked", "127.0.0.2")
@@ -264,7 +264,7 @@ async def test_a_host_whose_connections_are_all_in_use_is_not_counted_as_kept() 
 
 
 async def test_host_that_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 2)
     names = {f"{name}.test": "127.0.0.1" for name in "abc"}
     async with serve(PAGES) as server, open_harness(server, names=names) as harness:
         a, b, c = (server.url("/", host) for host in names)
@@ -302,13 +302,13 @@ async def test_target_that_stalls_a_kept_connection_gets_a_fresh_one_each_time()
     options = RequestOptions(stalled_after=0.3, before_repeat=before_repeat)
     async with serve(stalling()) as server, open_harness(server, options=options) as harness:
         every = harness.services.http._pool.connector.sockets
-        every.places = Slots(2)
+        every.slots = Slots(2)
         await asyncio.gather(harness.get(server.url()), harness.get(server.url()))  # two connections, both idle now
         for _ in range(3):
             assert (await harness.get(server.url())).body == b"page"
         assert repeats == [3]  # the third request alone was sent once more
         assert (len(server.heard), server.connections) == (6, 5)
-        assert [every.places.take() for _ in range(3)] == [True, True, False]  # all given back
+        assert [every.slots.take() for _ in range(3)] == [True, True, False]  # all given back
 
 
 async def test_slow_target_is_not_one_that_stalls() -> None:
@@ -328,7 +328,7 @@ async def test_stalled_connection_leaves_time_for_a_fresh_one() -> None:
 
 
 async def test_targets_that_stall_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 2)
     names = {f"{name}.test": "127.0.0.1" for name in "abc"}
     async with serve(PAGES) as server, open_harness(server, names=names) as harness:
         kept = harness.services.http._pool
@@ -337,12 +337,12 @@ async def test_targets_that_stall_are_remembered_up_to_a_bound(monkeypatch: pyte
             await harness.get(server.url("/", host))
             keys.append(next(reversed(kept._idle)))
         for key in keys[:2]:
-            kept.stalling(key)
+            kept.add_stalling(key)
         connections = server.connections
         for host in ("a.test", "a.test", "b.test", "b.test"):  # each time a fresh connection
             await harness.get(server.url("/", host))
         assert server.connections == connections + 4
-        kept.stalling(keys[2])  # one more than is remembered
+        kept.add_stalling(keys[2])  # one more than is remembered
         for host in ("a.test", "a.test"):
             await harness.get(server.url("/", host))
         assert server.connections == connections + 5

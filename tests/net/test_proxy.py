@@ -36,7 +36,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
         assert proxy.connections == 0
         async with aiohttp.ClientSession(trust_env=True) as session, session.get(plain.url()) as response:
             assert await response.read() == b"page"
-        assert proxy.connections == 1  # the positive control: a client that heeds them does go there
+        assert proxy.connections == 1  # the positive control: a client that uses them connects to it
 
 
 @pytest.mark.req("D2-20")
@@ -58,7 +58,7 @@ async def test_a_proxy_is_asked_for_the_judged_address_while_host_stays_the_name
 
 
 @pytest.mark.req("D2-20")
-async def test_a_tunnel_is_asked_for_the_judged_address_while_sni_and_certificate_stay_the_name(ca_file: str) -> None:
+async def test_tunnel_uses_the_vetted_address_and_tls_the_name(ca_file: str) -> None:
     seen: list[str | None] = []
     async with (
         serve(PAGES, tls=tls_for("a.test", seen=seen)) as server,
@@ -157,7 +157,7 @@ async def test_a_silent_proxy_ends_at_the_deadline() -> None:
 @pytest.mark.req("D2-20", "FR-WF-18")
 async def test_a_proxy_that_is_not_there_is_a_network_error() -> None:
     async with serve(PAGES) as server:
-        nobody = Proxies({"http": "http://127.0.0.8:1/"}, HostList(["good.test"]))
-        async with open_harness(server, names=NAMES, proxies=nobody) as harness:
+        unreachable = Proxies({"http": "http://127.0.0.8:1/"}, HostList(["good.test"]))
+        async with open_harness(server, names=NAMES, proxies=unreachable) as harness:
             await harness.refuses(server.url("/", "a.test"), "network")
             assert server.connections == 0  # never around the proxy

@@ -181,10 +181,10 @@ WRONG_ROWS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("row", "told"), WRONG_ROWS.values(), ids=WRONG_ROWS)
-def test_a_wrong_row_does_not_load(row: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("row", "message"), WRONG_ROWS.values(), ids=WRONG_ROWS)
+def test_a_wrong_row_does_not_load(row: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "read_toml", lambda *_: {"range": [row]})
-    with pytest.raises((SpanielError, ValueError), match=told):
+    with pytest.raises((SpanielError, ValueError), match=message):
         _table.__wrapped__()
 
 

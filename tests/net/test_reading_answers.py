@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spaniel.net import responses
 from spaniel.net.responses import (
     LONGEST_LINE,
-    MOST_INTERIM,
+    MAX_INTERIM,
     STEP,
     BrokenBodyError,
     MalformedError,
@@ -35,11 +35,11 @@ def outcome(pieces: list[bytes], *, bodiless: bool = False, ended: Exception | N
             body += b"".join(answer.pieces)
             answer.pieces.clear()
     except (MalformedError, BrokenBodyError) as error:
-        return "longer" if answer.unasked else repr(error)
+        return "longer" if answer.unsolicited else repr(error)
     wrong = answer.end(ended)
     if wrong is not None:
         return repr(wrong)
-    if answer.unasked and not bodiless and answer.status != 101:
+    if answer.unsolicited and not bodiless and answer.status != 101:
         return "longer"  # than it says: refused or cut there, as it comes in one piece or not
     return answer.status, answer.reason, answer.headers, answer.locations, bytes(body), answer.persistent
 
@@ -133,7 +133,7 @@ def test_there_are_as_many_fields_as_there_may_be(count: int, right: bool) -> No
     assert isinstance(outcome([trailer]), tuple) is right
 
 
-@pytest.mark.parametrize(("count", "right"), [(MOST_INTERIM, True), (MOST_INTERIM + 1, False)])
+@pytest.mark.parametrize(("count", "right"), [(MAX_INTERIM, True), (MAX_INTERIM + 1, False)])
 def test_there_are_as_many_interim_answers_as_there_may_be(count: int, right: bool) -> None:
     sent = b"HTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n" * count + OK + b"X: z\r\nContent-Length: 0\r\n\r\n"
     found = outcome([sent])
@@ -170,7 +170,7 @@ def test_bytes_that_are_no_text_are_kept_as_they_are() -> None:
 
 def test_names_that_somebody_makes_up_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "_NAMES", {})
-    monkeypatch.setattr(responses, "MOST_NAMES", 3)
+    monkeypatch.setattr(responses, "MAX_NAMES", 3)
     long = b"L" * 64
     sent = OK + long + b": 1\r\n" + b"".join(b"N%d: y\r\n" % i for i in range(9)) + b"Content-Length: 0\r\n\r\n"
     found = outcome([sent])
@@ -229,7 +229,7 @@ def test_after_a_head_alone_nothing_more_is_waited_for(head: bytes) -> None:
 def test_another_protocol_is_not_spoken() -> None:
     answer = Response()
     answer.feed(b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x05hello")
-    assert (answer.status, answer.complete, answer.unasked, answer.pieces) == (101, True, True, [])
+    assert (answer.status, answer.complete, answer.unsolicited, answer.pieces) == (101, True, True, [])
 
 
 def test_an_answer_that_is_complete_is_left_to_no_garbage_collector() -> None:

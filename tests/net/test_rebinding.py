@@ -39,7 +39,7 @@ def scenario() -> dict[str, object]:
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-SEC-05", "T-WF-SSRF-10")
-def test_a_rebinding_name_gets_one_lookup_and_its_judged_address_is_dialled(scenario: dict[str, object]) -> None:
+def test_rebinding_name_is_resolved_once_and_its_vetted_address_dialled(scenario: dict[str, object]) -> None:
     assert scenario["first"] == "public page"
     assert scenario["lookups of the first"] == 1
 

@@ -13,7 +13,7 @@ from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import AddressValidator, Guard, Security
 from spaniel.net.http import Http
-from spaniel.net.resolver import MOST_KEPT, CachingResolver
+from spaniel.net.resolver import MAX_KEPT, CachingResolver
 from spaniel.pipeline.retrieve import retrieve
 from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver
@@ -109,7 +109,7 @@ async def test_what_is_kept_is_judged_each_time() -> None:
 
 
 @pytest.mark.req("FR-WF-06a")
-async def test_the_target_of_a_kept_answer_is_made_once_and_one_of_a_new_answer_anew() -> None:
+async def test_target_is_reused_only_for_a_cached_dns_answer() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
     guard = Guard(CachingResolver(resolver, 30, clock))
     first = await guard.vet(PAGE, Deadline(5))
@@ -139,11 +139,11 @@ async def test_a_kept_answer_that_could_be_changed_is_proof_of_nothing() -> None
 
 
 async def test_targets_are_made_for_a_bounded_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.net.guard.MOST_MADE", 2)
+    monkeypatch.setattr("spaniel.net.guard.MAX_TARGETS", 2)
     guard = Guard(CachingResolver(FakeResolver(elsewhere=PUBLIC)))
     urls = [parse(f"http://site{number}.example/") for number in range(3)]
     made = [await guard.vet(url, Deadline(5)) for url in urls]
-    assert len(guard._made) == 2
+    assert len(guard._targets) == 2
     assert await guard.vet(urls[2], Deadline(5)) is made[2]
     assert await guard.vet(urls[0], Deadline(5)) is not made[0]
 
@@ -159,15 +159,15 @@ async def test_a_failure_is_not_kept() -> None:
 
 async def test_the_memory_is_bounded() -> None:
     remembering = CachingResolver(FakeResolver(elsewhere=PUBLIC))
-    for number in range(MOST_KEPT + 50):
+    for number in range(MAX_KEPT + 50):
         await remembering.resolve(f"site{number}.example")
-    assert len(remembering._kept) == MOST_KEPT
+    assert len(remembering._kept) == MAX_KEPT
 
 
-async def test_a_deadline_stands_still_while_it_is_held() -> None:
+async def test_deadline_does_not_run_while_paused() -> None:
     deadline = Deadline(0.3)
     with deadline.guarding("start"):
-        with deadline.held():
+        with deadline.paused():
             await asyncio.sleep(0.5)
         assert deadline.left() > 0
     with pytest.raises(SpanielError, match="timeout"), deadline.guarding("start"):
@@ -179,7 +179,7 @@ async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
 
     async def work() -> None:
         with deadline.guarding("start"):
-            with deadline.held():
+            with deadline.paused():
                 await asyncio.sleep(0.3)
             await asyncio.sleep(5)
 
@@ -187,8 +187,8 @@ async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
         await work()
 
 
-async def test_a_list_that_may_change_is_judged_each_time_and_another_tuple_is_too() -> None:
-    """Only the very same tuple is passed by as judged: nobody can have changed it."""
+async def test_mutable_and_new_address_lists_are_judged_each_time() -> None:
+    """Only the same tuple counts as judged, since it is immutable."""
     answers: list[Sequence[Address]] = []
 
     class Given:

@@ -14,14 +14,14 @@ from spaniel.net import sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.sockets import (
-    MOST_AT_ONCE,
-    MOST_OPEN,
+    MAX_AT_ONCE,
+    MAX_OPEN,
     NEXT_SECONDS,
     SocketLimits,
     connect,
     connect_to,
     descriptors,
-    in_turn,
+    interleave,
     raise_descriptors,
     require_judged,
     stop_accepting,
@@ -62,7 +62,7 @@ async def test_an_address_that_passed_is_dialled_and_no_other(monkeypatch: pytes
     async with serve(silence) as server, serve(silence, "127.0.0.2", port=server.port) as victim:
         target = await vetted(server.port, "127.0.0.1")
         (await connect_to(target, count)).close()  # the control
-        monkeypatch.setattr(sockets, "in_turn", lambda _: [ip_address("127.0.0.2")])
+        monkeypatch.setattr(sockets, "interleave", lambda _: [ip_address("127.0.0.2")])
         with pytest.raises(SpanielError) as caught:
             await connect_to(target, count)
         assert caught.value.code is Code.SSRF_BLOCKED
@@ -95,7 +95,7 @@ async def test_the_other_end_is_looked_at_once_it_is_there(monkeypatch: pytest.M
     ],
 )
 def test_both_versions_of_ip_have_their_turn(given: list[str], turns: list[str]) -> None:
-    assert [str(address) for address in in_turn([ip_address(text) for text in given])] == turns
+    assert [str(address) for address in interleave([ip_address(text) for text in given])] == turns
 
 
 async def test_of_two_that_answer_one_is_used_and_the_other_closed() -> None:
@@ -152,11 +152,11 @@ async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch
     import resource
 
     monkeypatch.setattr("resource.getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert descriptors() == 2 * MOST_AT_ONCE
+    assert descriptors() == 2 * MAX_AT_ONCE
     monkeypatch.setattr("resource.getrlimit", lambda _: (64, 64))
     assert descriptors() == 64
     assert SocketLimits(64).keep == 24
-    assert SocketLimits(1 << 20).keep == MOST_OPEN
+    assert SocketLimits(1 << 20).keep == MAX_OPEN
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
 
 def places_of(count: SocketLimits) -> int:
     taken = 0
-    while count.places.take():
+    while count.slots.take():
         taken += 1
     return taken
 
@@ -252,7 +252,7 @@ async def test_an_address_is_judged_without_the_name_of_its_interface() -> None:
         require_judged("127.0.0.6%lo", target)
 
 
-async def test_a_server_that_stops_has_handed_over_whomever_it_accepted_and_accepts_nobody_else() -> None:
+async def test_stopping_server_hands_over_accepted_connections() -> None:
     """Else their connections would never be closed."""
     begun: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: begun.append(writer), "127.0.0.1", 0)

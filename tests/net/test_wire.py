@@ -13,11 +13,10 @@ from hypothesis import given, settings
 
 from spaniel.errors import SpanielError
 from spaniel.net import connector, pool
-from spaniel.net.connection import MOST_HELD, Connection
+from spaniel.net.connection import MAX_BUFFERED, Connection
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import DEFAULT_OPTIONS, Http, Page
-from spaniel.net.proxy import Proxies
-from spaniel.net.requests import request
+from spaniel.net.proxy import Proxies, request
 from spaniel.net.responses import NoResponseError
 from spaniel.slots import Slots
 from spaniel.url import parse
@@ -86,7 +85,7 @@ async def test_nothing_is_asked_again_once_something_has_come_back(sent: bytes) 
         assert server.connections == 1
 
 
-async def test_a_head_with_a_body_behind_it_is_a_head_and_its_connection_is_not_used_again() -> None:
+async def test_body_after_a_head_response_closes_the_connection() -> None:
     async with serve(answering(*[answer(200, b"body all the same")] * 2)) as server, open_harness(server) as harness:
         for _ in range(2):
             assert (await head(harness, server.url())).status == 200
@@ -125,7 +124,7 @@ async def test_the_young_are_kept_when_the_old_are_swept(monkeypatch: pytest.Mon
 
 
 def poisoning(said: asyncio.Event) -> Behaviour:
-    """Its first connection brings, when it is told to, an answer to a request that nobody has made."""
+    """Its first connection sends an unsolicited response when it is triggered."""
     served = 0
 
     async def behave(wire: ServerWire) -> None:
@@ -142,7 +141,7 @@ def poisoning(said: asyncio.Event) -> Behaviour:
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-REL-03")
-async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answer(
+async def test_unread_data_on_an_idle_connection_is_not_the_next_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The event loop may have been busy: that nothing was read does not mean that nothing came."""
@@ -184,7 +183,7 @@ async def test_a_kept_connection_that_was_reset_unnoticed_is_not_used() -> None:
         assert server.connections == 2
 
 
-async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_once() -> None:
+async def test_request_on_an_ended_connection_fails_at_once() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
         target = await harness.services.guard.vet(parse(server.url()), Deadline(20))
         wire = await harness.services.http._pool.connector.open("http", target, None, "test")
@@ -241,9 +240,9 @@ async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:
             taken = 0
             for _ in range(3):
                 await asyncio.sleep(0.1)
-                assert MOST_HELD < exchange.answer.size <= MOST_HELD + (1 << 18)
+                assert MAX_BUFFERED < exchange.answer.size <= MAX_BUFFERED + (1 << 18)
                 taken += len(await exchange.read())
-            assert taken > 3 * MOST_HELD
+            assert taken > 3 * MAX_BUFFERED
         assert await server.all_closed()
 
 
@@ -256,7 +255,7 @@ async def test_a_door_that_was_closed_keeps_nothing() -> None:
         assert await server.all_closed()
 
 
-async def test_many_requests_of_one_host_at_once_use_a_connection_each_and_then_the_same_again() -> None:
+async def test_concurrent_requests_use_one_connection_each_and_reuse_them() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
         for _ in range(2):
             pages = await asyncio.gather(*(harness.get(server.url()) for _ in range(8)))
@@ -272,7 +271,7 @@ async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
         (kept,) = harness.services.http._pool._idle.values()
-        services = {id(wire._room) for wire in kept}
+        services = {id(wire._buffer) for wire in kept}
         assert len(kept) == 4
         assert len(services) == (1 if at_once else 4)
 
@@ -364,7 +363,7 @@ async def test_a_connection_that_answers_slowly_holds_up_no_other() -> None:
 @pytest.mark.req("FR-WF-10a")
 async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        harness.services.http._pool.connector.sockets.places = Slots(1)
+        harness.services.http._pool.connector.sockets.slots = Slots(1)
         first = asyncio.create_task(harness.get(server.url()))
         assert await server.sees(lambda: server.open == 1)
         error = await harness.refuses(server.url(), "timeout", 0.2, serves=False)
@@ -376,7 +375,7 @@ async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
 
 
 async def test_of_too_many_hosts_the_one_that_was_used_least_recently_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    monkeypatch.setattr(pool, "MAX_HOSTS", 2)
     names = {f"{name}.test": "127.0.0.1" for name in "abc"}
     async with serve(PAGES) as server, open_harness(server, names=names) as harness:
         for host in ("a.test", "b.test", "a.test", "c.test", "a.test"):

@@ -1,4 +1,4 @@
-"""What is told beside the canonical URL: chain, pages, languages, what was asked; and how many requests it took."""
+"""The result besides the canonical URL: chain, pages, languages, questions; and the number of requests."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_a_page_that_is_not_there_is_not_asked_for_its_title(world: World)
 
 @pytest.mark.req("CP-21")
 async def test_what_is_canonical_stays_so(world: World) -> None:
-    """A second run, with what the first has brought, changes nothing."""
+    """A second run with the result of the first changes nothing."""
     canonicalizer = world.canonicalizer(ALLOWLIST)
     for url in (
         "https://seg-social.es/imv",

@@ -12,7 +12,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cli import db, db_audit
-from spaniel.cli.db_folder import Failures
+from spaniel.cli.db import Failures
 from spaniel.registry.audit import AuditFinding
 from spaniel.sources.rows import Problems
 from spaniel.url import load
@@ -81,8 +81,8 @@ async def test_what_the_web_says_of_each_link_is_told_in_its_row(engine: Engine,
     data = tmp_path / "t.json"
     data.write_text(json.dumps([{"url": url, "title": title} for url, title, *_ in ROWS]), encoding="utf-8")
     findings = await audited(engine, str(data))
-    told = [(found.url, found.link_class) for found in findings]
-    assert told == [(url, link_class) for url, _, link_class, _ in ROWS]
+    result = [(found.url, found.link_class) for found in findings]
+    assert result == [(url, link_class) for url, _, link_class, _ in ROWS]
     for finding, (*_, note) in zip(findings, ROWS, strict=True):
         assert note in finding.note
         assert bool(note) == bool(finding.note)

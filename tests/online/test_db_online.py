@@ -1,10 +1,11 @@
-"""`spaniel db` with the web at hand: where records go, what is learnt, and which deeper links are proposed."""
+"""`spaniel db` online: where records go, what is learnt, and which deeper links are proposed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from spaniel import registry
 from spaniel.app.engine import Engine
 from spaniel.cli import db, db_add
+from spaniel.cli.db import Failures
 from spaniel.cli.db_add import incoming_links
-from spaniel.cli.db_folder import Failures
 from spaniel.errors import SpanielError
 from spaniel.registry.folder import LOCK
 from spaniel.sources.rows import Problems
@@ -36,7 +37,9 @@ async def add(engine: Engine, folder: Path, *argv: str) -> int:
     args = db.parser().parse_args(["add", "--online", "--db", str(folder), *argv])
     failed = Failures(several=len(args.urls) > 1)
     links = incoming_links(args, Problems())
-    return await db_add.run_online(args, registry.open(folder), failed, links, db_add.tell_all(args), engine)
+    return await db_add.run_online(
+        args, registry.open(folder), failed, links, partial(db_add.report_added, args=args), engine
+    )
 
 
 @pytest.mark.req("CP-21", "CP-22", "CP-23", "CP-24", "CP-25", "CP-27", "DB-08")
@@ -88,7 +91,7 @@ async def test_what_was_learnt_is_kept_in_the_folder_and_used_offline(
         assert editor.add("http://junta.es/nueva/pagina").record.url == "https://www.junta.es/nueva/pagina"
     assert registry.open(urls).find("https://www.junta.es/padron/?utm_source=x")
     assert world.web.asked.total() == asked
-    (urls / "learnt.toml").unlink()  # without it, nobody knows that the slash matters
+    (urls / "learnt.toml").unlink()  # without it, it is unknown that the slash matters
     assert registry.open(urls).find("https://www.junta.es/padron/?utm_source=x") is None
     capsys.readouterr()
 
@@ -114,8 +117,8 @@ async def test_the_allowlist_of_the_database_holds_for_every_hop(
     (urls / "registry.toml").write_text(rules + named, encoding="utf-8")
     away = ("https://www.junta.es/fuera/a", "https://www.junta.es/venta/a")  # the second comes back in the end
     assert await add(engine, urls, *away, "https://boe.es/buscar") == 1
-    told = capsys.readouterr()
-    assert told.err.count("The host 'tienda.example' is refused: it is not on the allowlist") == 2
+    result = capsys.readouterr()
+    assert result.err.count("The host 'tienda.example' is refused: it is not on the allowlist") == 2
     assert [record.url for record in registry.open(urls)] == ["https://www.boe.es/buscar"]
     (urls / "registry.toml").write_text('policy = "clara"\n', encoding="utf-8")  # and without one it is stored
     assert await add(engine, urls, "-q", *away) == 0
@@ -132,10 +135,10 @@ async def test_explain_shows_what_was_asked_before_the_record_is_told(
     engine: Engine, urls: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await add(engine, urls, "--explain", "https://www.junta.es/padron/")
-    told = capsys.readouterr().out
-    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in told
-    assert "-> without it: 404; with it: 200" in told
-    assert told.splitlines()[-1].startswith("added https://www.junta.es/padron/  ")
+    result = capsys.readouterr().out
+    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in result
+    assert "-> without it: 404; with it: 200" in result
+    assert result.splitlines()[-1].startswith("added https://www.junta.es/padron/  ")
 
 
 async def test_a_policy_that_asks_nothing_is_refused_before_anything_is_written(engine: Engine, tmp_path: Path) -> None:
@@ -166,20 +169,22 @@ async def test_off_the_allowlist_nothing_is_measured_either(engine: Engine, worl
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["boe.es"]', encoding="utf-8")
     args = db.parser().parse_args(["add", "--static", "--explain", "--db", str(urls), "https://www.junta.es/indice"])
     failed = Failures(several=False)
-    told = db_add.tell_all(args)
+    result = partial(db_add.report_added, args=args)
     assert (
-        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 2
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), result, engine)
+        == 2
     )
     assert not world.web.asked
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["junta.es"]', encoding="utf-8")  # the control
     failed = Failures(several=False)
     assert (
-        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 0
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), result, engine)
+        == 0
     )
     assert world.web.asked["GET https://www.junta.es/indice"] == 1
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported_before_any_request(tmp_path: Path) -> None:
     (tmp_path / "urls" / LOCK).mkdir(parents=True)  # as root, permissions would not do
     args = db.parser().parse_args(
         ["add", "--online", "--policy", "clara", "--db", str(tmp_path / "urls"), "https://a.es/"]
@@ -191,7 +196,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_
                 registry.open(tmp_path / "urls", policy="clara"),
                 Failures(several=False),
                 incoming_links(args, Problems()),
-                db_add.tell_all(args),
+                partial(db_add.report_added, args=args),
                 Engine(settings_for(cache=tmp_path / "cache")),
             )
         )
@@ -206,14 +211,14 @@ async def test_stopped_in_the_middle_it_keeps_what_was_found_by_then(
 ) -> None:
     world.web.https["lento.es"] = SLEEPS
     done = asyncio.Event()
-    monkeypatch.setattr(db_add._Lookup, "_hand_over", _then(db_add._Lookup._hand_over, done))
+    monkeypatch.setattr(db_add._OnlineRun, "_hand_over", _then(db_add._OnlineRun._hand_over, done))
     task = asyncio.create_task(add(engine, urls, "https://junta.es/tramites/padron-municipal", "https://lento.es/a/b"))
     await asyncio.wait_for(done.wait(), 60)  # the first is done; the second never ends
     task.cancel()
     assert await task == 130
     assert [record.url for record in registry.open(urls)] == ["https://www.junta.es/tramites/padron-municipal"]
     assert '"junta.es" = "www.junta.es"' in (urls / "learnt.toml").read_text(encoding="utf-8")
-    assert "stopped; what was added so far is kept" in capsys.readouterr().err
+    assert "stopped; the records added so far are kept" in capsys.readouterr().err
 
 
 async def test_import_asks_too_and_keeps_what_the_list_says(
@@ -232,7 +237,7 @@ async def test_import_asks_too_and_keeps_what_the_list_says(
         found.append(given)
         return 0
 
-    monkeypatch.setattr(db_add, "add_with_web", instead)
+    monkeypatch.setattr(db_add, "add_online", instead)
     args = db.parser().parse_args(["import", "--online", "--db", str(urls), "-c", "todo", str(listed)])
     db_add.run_import(args)
     [(_, base, failed, links, told_of)] = found
@@ -242,6 +247,6 @@ async def test_import_asks_too_and_keeps_what_the_list_says(
         "https://www.seg-social.es/por/fin.html": ("pensiones", "todo"),
         "http://viejo.es/tramites/alta": ("todo",),
     }
-    told = capsys.readouterr().err
-    assert "list.jsonl: line 3: " in told
-    assert "viejo.es/tramites/alta: note: flagged http-only" in told
+    result = capsys.readouterr().err
+    assert "list.jsonl: line 3: " in result
+    assert "viejo.es/tramites/alta: note: flagged http-only" in result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.online.deeper import deeper_link
+from spaniel.online.canonicalizer import deeper_link
 from spaniel.reading.metadata.page_facts import PageLink
 from spaniel.url import load
 

@@ -1,6 +1,6 @@
 """Document 3, row by row, against a web of public sites: what each URL becomes when the web is asked.
 
-The table is for whoever keeps the document: read it from the left. `pytest tests/online -s` prints it with what came.
+The table is for editors of the document: read it from the left. `pytest tests/online -s` prints it with what came.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ ROWS = (
     Row("rule 7: to a page that is gone", "CP-21", "https://www.junta.es/ido/a", "https://www.junta.es/ido/a", "status-404"),
     Row("rule 7: a broken server", "CP-21", "https://www.junta.es/roto/a", "https://www.junta.es/roto/a", "status-500"),
     Row("rule 7: not for everybody", "CP-21", "https://www.junta.es/protegido/a", "https://www.junta.es/protegido/a", "status-403"),
-    Row("rule 7: nobody answers", "CP-21", "https://mudo.es/tramites/alta", "https://mudo.es/tramites/alta", "no-answer"),
+    Row("rule 7: no response", "CP-21", "https://mudo.es/tramites/alta", "https://mudo.es/tramites/alta", "no-answer"),
     Row("rule 7: no such name", "CP-21", "https://nadie.es/tramites/alta", "https://nadie.es/tramites/alta", "no-answer"),
     Row("rule 7: robots.txt forbids", "CP-21", "https://callado.es/tramites/alta", "https://callado.es/tramites/alta", "no-answer"),
     Row("rule 8: sessions", "CP-10", f"{SEDE}/tramite;jsessionid=ABC123?id=456", f"{SEDE}/tramite?id=456"),
@@ -101,16 +101,16 @@ ROWS = (
     "row", [pytest.param(row, marks=pytest.mark.req(*row.ids.split()), id=row.name) for row in ROWS]
 )
 async def test_the_document_is_told_right(row: Row, world: World) -> None:
-    told, flags, kind = row.stored, row.flags, row.kind
+    found, flags, kind = row.stored, row.flags, row.kind
     try:
         result = await world.canonicalizer(ALLOWLIST).canonicalize(row.written)
     except SpanielError as error:
         said = f"{error.message}"
         print(f"| {row.name:34} | {shown(row.written)} | refused: {said} |")
-        assert told in said
+        assert found in said
         return
     print(f"| {row.name:34} | {shown(row.written)} | {result.url} | {' '.join(result.flags)} | {result.link_type} |")
-    assert (result.url, " ".join(result.flags)) == (told, flags), explained(result)
+    assert (result.url, " ".join(result.flags)) == (found, flags), explained(result)
     assert not kind or result.link_type == kind, explained(result)
 
 

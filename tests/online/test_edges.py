@@ -11,7 +11,7 @@ from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
 from spaniel.online import canonicalizer as canonicalizer_module
 from spaniel.online import visits
-from spaniel.online.deeper import deeper_link
+from spaniel.online.canonicalizer import deeper_link
 from spaniel.reading.metadata.page_facts import PageLink
 from spaniel.testing import redirect
 from spaniel.url import load
@@ -23,8 +23,8 @@ async def test_with_room_for_one_answer_and_one_page_all_is_told_the_same(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not for one answer alone: a fold needs those that it has asked for."""
-    monkeypatch.setattr(canonicalizer_module, "MOST_REMEMBERED", 8)
-    monkeypatch.setattr(visits, "MOST_KEPT", 1)
+    monkeypatch.setattr(canonicalizer_module, "MAX_REMEMBERED", 8)
+    monkeypatch.setattr(visits, "MAX_KEPT", 1)
     canonicalizer = world.canonicalizer(ALLOWLIST)
     urls = [
         "https://euskadi.eus/tramite/eu/12345",
@@ -64,7 +64,7 @@ async def test_reading_ends_at_circles_and_off_the_list(world: World) -> None:
 @pytest.mark.req("CP-24", "CP-27")
 async def test_what_nobody_answers_is_not_learnt(world: World) -> None:
     world.web.hangs_up |= {"HEAD https://corto.example/", "GET https://corto.example/"}
-    world.web.pages["http://junta.es/"] = redirect("https://goo.gl/parado")  # a shortener is nobody's preferred host
+    world.web.pages["http://junta.es/"] = redirect("https://goo.gl/parado")  # a shortener is never a preferred host
     canonicalizer = world.canonicalizer(ALLOWLIST)
     assert (await canonicalizer.canonicalize("https://corto.example/x")).url == "https://www.seg-social.es/por/fin.html"
     url = "https://junta.es/tramites/padron-municipal"

@@ -61,7 +61,7 @@ async def test_a_redirect_to_what_is_no_address_keeps_the_url(ca_file: str, targ
 
 
 async def test_of_an_endless_page_no_more_is_read_than_is_needed(ca_file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "MOST_BYTES", 1 << 16)
+    monkeypatch.setattr(visits, "MAX_BYTES", 1 << 16)
     sent: list[int] = []
 
     async def behave(wire: Wire) -> None:

@@ -44,12 +44,12 @@ def test_the_fold_ends_and_keeps_to_the_allowlist(data: st.DataObject, url: str)
         "pages": st.none() | st.integers(1, 99),
         "title": st.none() | st.just("Solicitud"),
     }
-    told: dict[Question, WebAnswer] = {}
+    found: dict[Question, WebAnswer] = {}
 
     def look_up(question: Question) -> WebAnswer:
-        if question not in told:
-            told[question] = WebAnswer(data.draw(values[question.kind]), "")
-        return told[question]
+        if question not in found:
+            found[question] = WebAnswer(data.draw(values[question.kind]), "")
+        return found[question]
 
     policy = load("clara").with_allowlist(ALLOWED)
     try:
@@ -58,4 +58,4 @@ def test_the_fold_ends_and_keeps_to_the_allowlist(data: st.DataObject, url: str)
         return
     host = parse(result.url).host
     assert host in ALLOWED or "shortener-unresolved" in result.flags
-    assert len(told) < 40
+    assert len(found) < 40

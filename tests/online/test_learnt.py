@@ -41,12 +41,12 @@ async def test_offline_runs_use_what_an_online_run_has_learnt(world: World, tmp_
     online = world.canonicalizer(ALLOWLIST, on("2026-11-16"))
     proved = [(await online.canonicalize(url)).url for url in LIST]
     online.learnt.save(file)
-    told = tomllib.loads(file.read_text(encoding="utf-8"))
-    assert told["preferred_hosts"]["junta.es"] == "www.junta.es"
-    assert told["http_only"] == {"viejo.es": "2026-11-16"}
-    assert told["slashes"] == {"https://www.junta.es/padron/": "2026-11-16"}
-    assert told["shorteners"] == {"corto.example": "2026-11-16"}
-    assert told["languages"]["https://web.gencat.cat/ca/tramits/tramit-12345"]["es"] == proved[3]
+    output = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert output["preferred_hosts"]["junta.es"] == "www.junta.es"
+    assert output["http_only"] == {"viejo.es": "2026-11-16"}
+    assert output["slashes"] == {"https://www.junta.es/padron/": "2026-11-16"}
+    assert output["shorteners"] == {"corto.example": "2026-11-16"}
+    assert output["languages"]["https://web.gencat.cat/ca/tramits/tramit-12345"]["es"] == proved[3]
     policy, web = load("clara").with_allowlist(read(ALLOWLIST)), at(file, "2026-11-17").web()
     offline = [policy.explain(url, web) for url in LIST]
     assert [result.url for result in offline[:4]] == proved[:4]
@@ -111,8 +111,8 @@ def test_a_second_run_changes_no_line_and_what_is_no_longer_so_goes(tmp_path: Pa
     second.learn(Question("https", "viejo.es"), WebAnswer(False, ""))
     second.learn(Question("slash", "https://b.es/z/"), WebAnswer(False, ""))
     second.save(file)
-    told = tomllib.loads(file.read_text(encoding="utf-8"))
-    assert (told["http_only"], list(told["slashes"])) == ({}, ["https://a.es/x/"])
+    output = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert (output["http_only"], list(output["slashes"])) == ({}, ["https://a.es/x/"])
 
 
 def test_two_who_learn_at_once_lose_nothing(tmp_path: Path) -> None:

@@ -79,10 +79,10 @@ async def test_the_command_prints_in_order_and_reports_refusals(
 
 async def test_explain_tells_what_was_asked(client: Spaniel, capsys: pytest.CaptureFixture[str]) -> None:
     assert await canon_online(client, "--explain", "https://www.junta.es/padron/") == 0
-    told = capsys.readouterr().out
-    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in told
-    assert "-> without it: 404; with it: 200" in told
-    assert "kept: without it the server has another page" in told
+    output = capsys.readouterr().out
+    assert "asked: is https://www.junta.es/padron/ another page without its last slash?" in output
+    assert "-> without it: 404; with it: 200" in output
+    assert "kept: without it the server has another page" in output
     assert await canon_online(client, "--explain", "--jsonl", "https://www.junta.es/padron/") == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     [asked] = [step["asked"] for step in steps if step["rule"] == "drop-trailing-slash"]
@@ -100,9 +100,9 @@ async def test_a_table_and_a_first_failure(client: Spaniel, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (["--refresh"], "requires --online"),
+        (["--refresh"], "needs --online"),
         (["--online", "--diff", "exact", "clara"], "offline"),
-        (["--online", "--jobs", "0"], "1 or more"),
+        (["--online", "--jobs", "0"], "must be 1 to"),
         (["--allowlist", "none.txt", "--policy", "clara"], "cannot be read"),
     ],
 )

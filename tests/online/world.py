@@ -119,7 +119,7 @@ class World:
     def __init__(self, web: Web, ports: PortMap, resolver: FakeResolver, services: Services) -> None:
         self.web, self.ports, self.resolver, self._services = web, ports, resolver, services
         robots = RobotsGate(cast("Http", ports), cast("Guard", ports))
-        self._door: Door = services.door._replace(guard=ports, robots=robots, http=ports)
+        self._door: Door = services.door._replace(guard=cast("Guard", ports), robots=robots, http=ports)
         self.robots = robots
 
     def reach(self, seconds: float = 60.0) -> Reach:
@@ -154,7 +154,7 @@ async def _reset(wire: Wire) -> None:
 async def open_world(
     web: Web, ca_file: str, names: Mapping[str, str] | None = None, http: Behaviour | None = None
 ) -> AsyncIterator[World]:
-    """The servers and the rooms. Every name is on loopback but for those in `names`, where "" is no address at all."""
+    """Servers and a canonicalizer. Every name is on loopback except those in `names`, where "" means no address."""
     async with AsyncExitStack() as stack:
 
         async def up(behaviour: Behaviour, *certified: str) -> int:
@@ -187,7 +187,7 @@ async def open_world(
 
 
 def _closed_port() -> int:
-    """A port at which nobody listens: taken and given back, and the system is slow to give it out again."""
+    """A port without a listener: bound and released, and not reused soon."""
     import socket
 
     with socket.socket() as taken:

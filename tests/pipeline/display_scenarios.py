@@ -42,7 +42,7 @@ async def height_over_mcp(place: Place) -> object:
 
 
 async def sandbox(place: Place) -> object:
-    """Whether any process of Chromium was told to do without."""
+    """Whether any process of Chromium was started without it."""
     place.site.pages["/window"] = PAGE
     async with place.spaniel() as spaniel:
         await spaniel.fetch(place.site.url("/window"), force_browser=True)

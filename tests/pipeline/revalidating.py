@@ -16,7 +16,7 @@ from spaniel.pipeline.outcome import CacheInfo, Outcome
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, settings_for
-from tests.pipeline.test_rungs import Stage
+from tests.pipeline.test_fallback_kinds import Stage
 
 DAY = 24 * 3600.0
 WEEK = 7 * DAY

@@ -190,12 +190,12 @@ async def through_a_proxy(place: Place) -> object:
 
 
 def elsewhere(fallback: str) -> Look:
-    """Where a rung looks for a page whose site has no name any more; or why it does not."""
+    """Where a fallback looks for a page whose host name no longer resolves, or why it does not."""
 
     async def look(place: Place) -> object:
         usual = {**given(place), "tools.webfetch.security.allowed_ports": (80, 443)}
         settings = Place(place.site, place.folder, usual).settings
-        outcome = await _climbed(
+        outcome = await _outcome_with(
             settings, FakeResolver(elsewhere=None), ["http", fallback], "http://gone.example/docs/a"
         )
         if outcome.left_out:
@@ -211,19 +211,19 @@ async def where_copies_are(place: Place) -> object:
     place.site.pages["/available"] = text(json.dumps({"archived_snapshots": copy}))
     available = {"spaniel.archive.available": place.site.url("/available?url={url}", "api.example")}
     settings = Place(place.site, place.folder, {**given(place), **available}).settings
-    outcome = await _climbed(settings, FakeResolver(), ["http", "archive"], place.site.url("/gone"))
+    outcome = await _outcome_with(settings, FakeResolver(), ["http", "archive"], place.site.url("/gone"))
     return split(outcome.attempts[-1].url).host
 
 
 async def queue_two(place: Place) -> object:
     """What becomes of the second page that fails."""
     for path in ("/gone", "/lost"):
-        outcome = await _climbed(place.settings, FakeResolver(), ["http", "queue"], place.site.url(path))
+        outcome = await _outcome_with(place.settings, FakeResolver(), ["http", "queue"], place.site.url(path))
     return outcome.attempts[-1].outcome
 
 
-async def _climbed(settings: Settings, resolver: FakeResolver, fallbacks: list[str], url: str) -> Outcome:
-    profile = from_data({"name": "climber", "version": "1", "fallbacks": fallbacks}, "test")
+async def _outcome_with(settings: Settings, resolver: FakeResolver, fallbacks: list[str], url: str) -> Outcome:
+    profile = from_data({"name": "profile_with", "version": "1", "fallbacks": fallbacks}, "test")
     async with Engine(settings, resolver) as engine, Spaniel(engine=engine, profile=profile) as spaniel:
         return await spaniel.outcome(url)
 

@@ -1,4 +1,4 @@
-"""What comes from the cache: the same as what a fresh fetch gives, whatever is asked of it, whoever put it there."""
+"""What the cache serves equals a fresh fetch, in any chunk size, whichever process stored it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_fetched_at_of_a_hit_is_when_it_was_fetched(tmp_path: Path, days: 
 
 @pytest.mark.req("FR-WF-16c", "FR-WF-16d")
 @pytest.mark.parametrize("days", [1, 3, 7, 30])
-async def test_a_fetch_leaves_the_srds_entry_with_the_time_of_the_settings(tmp_path: Path, days: int) -> None:
+async def test_cache_entry_has_the_ttl_of_the_settings(tmp_path: Path, days: int) -> None:
     async with spaniel_at({"/a": html("<title>T</title><p>one</p>")}, tmp_path, cache_ttl_days=days) as (spaniel, site):
         answer = await spaniel.fetch(site.url("/a#part"))
         [file] = entries_in(tmp_path)
@@ -173,7 +173,7 @@ def cache_info(site: Site, markdown: str) -> dict[str, object]:
 
 
 @pytest.mark.req("D2-03", "FR-WF-16", "T-WF-CCH-04")
-async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_comes_first(tmp_path: Path) -> None:
+async def test_rendered_copy_is_served_after_an_http_copy(tmp_path: Path) -> None:
     async with spaniel_at({"/app": text("thin")}, tmp_path) as (spaniel, site):
         url, at = site.url("/app"), datetime.now(UTC)
         with PageCache(CacheSettings(str(tmp_path))) as cache:
@@ -191,7 +191,7 @@ async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_c
 
 
 @pytest.mark.req("D2-25", "FR-WF-10a", "FR-WF-19", "NFR-WF-REL-03")
-async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_returned_or_kept(tmp_path: Path) -> None:
+async def test_http_deadline_returns_and_caches_nothing_partial(tmp_path: Path) -> None:
     """`network_idle_ms` belongs to the browser: over HTTP nothing is added to `timeout_seconds`."""
 
     async def slowly() -> Reply:

@@ -16,7 +16,7 @@ from spaniel.app.engine import Engine
 from spaniel.browser.find import NAMES, find_path
 from spaniel.browser.rendering import PARTIAL, BrowserSettings, DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.browser_fallback import shell_in
+from spaniel.pipeline.page_types import shell_in
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import Renders
 from spaniel.testing import FakeResolver, Page, Site, settings_for
@@ -100,7 +100,7 @@ async def test_install_chromium_is_the_hint_only_where_there_is_none(
 
 
 @pytest.mark.req("FR-WF-12d", "FR-WF-12c", "D2-05")
-async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_and_is_not_kept(tmp_path: Path) -> None:
+async def test_without_chromium_the_http_page_is_returned_and_not_cached(tmp_path: Path) -> None:
     async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
         for _ in range(2):
             answer = await spaniel.fetch(site.url("/"))
@@ -109,7 +109,7 @@ async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_a
 
 
 @pytest.mark.req("FR-WF-12d", "FR-WF-12")
-async def test_the_http_result_of_a_failed_fallback_has_its_text_and_a_page_with_text_no_note(tmp_path: Path) -> None:
+async def test_http_page_is_returned_if_the_browser_fails(tmp_path: Path) -> None:
     whole = html(
         f"<title>Text</title><div id=root></div><p>{'Words of the page. ' * 30}</p><script type=module></script>"
     )
@@ -164,7 +164,7 @@ async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -
 
 
 @pytest.mark.req("FR-WF-11f", "FR-WF-19")
-async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_path: Path) -> None:
+async def test_partial_page_is_noted_and_not_cached(tmp_path: Path) -> None:
     for notes, cache_info in (((PARTIAL,), PARTIAL), ((), "cache_hit")):
         page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
         async with Site({}) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
@@ -202,7 +202,7 @@ def test_what_only_looks_like_a_sign(page: str) -> None:
 
 
 @pytest.mark.req("FR-WF-12b")
-def test_a_js_heavy_domain_means_all_below_it() -> None:
+def test_js_heavy_domain_includes_subdomains() -> None:
     listed = domains(["example.com", "Bücher.example"])
     assert "example.com" in listed
     assert "www.example.com" in listed
@@ -211,7 +211,7 @@ def test_a_js_heavy_domain_means_all_below_it() -> None:
 
 
 @pytest.mark.req("FR-WF-11g", "FR-WF-CFG-01")
-def test_a_resource_type_that_does_not_exist_is_a_mistake_in_the_settings() -> None:
+def test_unknown_resource_type_in_settings_is_refused() -> None:
     assert BrowserSettings(block_resources=("Image", "XHR")).blocked() == {"image", "xhr"}
     with pytest.raises(SpanielError) as caught:
         BrowserSettings(block_resources=("images",)).blocked()
@@ -255,7 +255,7 @@ def test_the_shell_is_preferred_and_a_path_without_any_says_so(tmp_path: Path, m
         assert find_path() == str(program)
 
 
-async def test_a_request_for_a_picture_is_a_request_for_the_browser_past_the_cache(tmp_path: Path) -> None:
+async def test_screenshot_uses_the_browser_and_bypasses_the_cache(tmp_path: Path) -> None:
     page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
     camera = Failing(page)
     async with Site({}) as site, rendered_by(camera, site, tmp_path) as spaniel:

@@ -1,4 +1,4 @@
-"""Lists of domains hold at every hop, on what is cached, and for whoever joins another's fetch."""
+"""Lists of domains hold at every hop, for cached pages, and for callers that join another's fetch."""
 
 from __future__ import annotations
 

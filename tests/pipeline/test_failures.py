@@ -1,4 +1,4 @@
-"""What a failure says about the next rung, and what is known of hosts without HTTPS: judged as values."""
+"""What a failure means for the next fallback, and what is known of hosts without HTTPS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
-from spaniel.pipeline.fallback import REFUSED_HERE, fields, not_down, not_transient, root_of
+from spaniel.pipeline.fallbacks import REFUSED_HERE, failure_label, not_down, not_transient, root_of
 from spaniel.pipeline.fetch import KnownWeb
 from spaniel.pipeline.fetch import canonical_form as canonical
 from spaniel.testing import FakeClock, Site, spaniel_for, text
@@ -83,8 +83,8 @@ def test_where_nothing_has_failed_nothing_is_to_be_made_up_for() -> None:
 
 
 def test_a_failure_is_told_by_its_status_or_else_by_its_code() -> None:
-    assert fields(SpanielError(Code.HTTP_4XX, status=418)) == "418"
-    assert fields(SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body")) == "timeout"
+    assert failure_label(SpanielError(Code.HTTP_4XX, status=418)) == "418"
+    assert failure_label(SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body")) == "timeout"
 
 
 def test_the_root_of_what_kept_robots_txt_from_being_read() -> None:
@@ -140,4 +140,4 @@ async def test_a_price_for_programs_is_named(status: int, price: str | None, sai
     assert (str(error.code), error.retryable) == ("http_4xx", False)
     assert ("crawler-price: USD" in error.message, "crawler_price" in error.details) == (said, said)
     assert error.message.isprintable()
-    assert ("requires programs to pay" in error.model_hint) is said
+    assert ("requires payment" in error.model_hint) is said

@@ -18,8 +18,7 @@ from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import fitted
-from spaniel.pipeline.request import SCHEMA, Request, read_request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import SCHEMA, Request, Trace, read_request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, spaniel_for, text
 
 RELAXED = "block_loopback"  # what the settings of these tests switch off: part of their keys
@@ -67,7 +66,7 @@ async def test_a_page_comes_back_as_markdown_in_the_srds_answer(tmp_path: Path) 
 
 
 @pytest.mark.req("D2-11")
-async def test_the_default_user_agent_is_the_one_that_robots_files_were_written_for(tmp_path: Path) -> None:
+async def test_default_user_agent_is_matched_by_robots_txt(tmp_path: Path) -> None:
     robots = text("User-agent: forge-webfetch\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n")
     async with spaniel_at({"/robots.txt": robots, "/yes": text("x")}, tmp_path) as (spaniel, site):
         assert (await spaniel.fetch(site.url("/yes"))).markdown == "x\n"
@@ -88,7 +87,7 @@ async def test_the_configured_user_agent_is_sent_and_judged(tmp_path: Path) -> N
 
 
 @pytest.mark.req("IT-WF-HTTP-01", "FR-WF-03", "FR-WF-03b", "FR-WF-13e")
-async def test_the_answer_has_the_text_of_the_title_element_and_headings_without_marks(tmp_path: Path) -> None:
+async def test_answer_has_title_element_and_plain_headings(tmp_path: Path) -> None:
     body = "".join(f"<h2>Part <em>{n}</em></h2><p>{'Otters eat fish. ' * 60}</p>" for n in (1, 2, 3))
     page = html(f"<title>Otters | The Daily River</title><article><h1>Otters</h1>{body}</article>")
     async with spaniel_at({"/otter": page}, tmp_path) as (spaniel, site):
@@ -154,7 +153,7 @@ async def test_no_cache_leaves_the_robots_cache_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FR-WF-19a", "FR-WF-16h")
-async def test_an_entry_that_has_no_room_in_the_cache_does_not_fail_the_fetch(tmp_path: Path) -> None:
+async def test_entry_too_large_for_the_cache_does_not_fail_the_fetch(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/long": text("x" * 5000), "/short": text("y")}
     async with spaniel_at(pages, tmp_path, max_cache_bytes=2000) as (spaniel, site):
         for _ in range(2):
@@ -321,7 +320,7 @@ async def test_a_declared_charset_is_used(tmp_path: Path, declared: str, body: b
 
 
 @pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e")
-async def test_a_hit_of_another_size_or_budget_is_what_a_fresh_fetch_gives(tmp_path: Path) -> None:
+async def test_hit_of_another_size_equals_a_fresh_fetch(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/otter": html(ARTICLE)}
     async with spaniel_at(pages, tmp_path / "one") as (spaniel, site):
         await spaniel.fetch(site.url("/otter"))

@@ -8,12 +8,12 @@ import contextlib
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.services import Flights
-from spaniel.pipeline.trace import Trace
 
 
 @pytest.mark.req("NFR-WF-REL-02")
-async def test_whoever_comes_while_a_cancelled_flight_ends_has_one_of_their_own() -> None:
+async def test_caller_does_not_join_a_flight_that_is_ending() -> None:
     flights: Flights[str] = Flights()
     begun = 0
 

@@ -62,7 +62,7 @@ async def test_a_class_that_is_asked_for_rules_over_the_stored_one(tmp_path: Pat
 
 
 @pytest.mark.req("FG-38")
-async def test_a_class_that_there_is_not_is_refused_before_anybody_is_asked(tmp_path: Path, clock: FakeClock) -> None:
+async def test_unknown_freshness_class_is_refused_before_any_request(tmp_path: Path, clock: FakeClock) -> None:
     async with Site({"/a": html(OTTER)}) as site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a"), freshness_class="blogs"))
         plain = await spaniel.with_profile(load()).outcome(Request(site.url("/a"), freshness_class="blog"))

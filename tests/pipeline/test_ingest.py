@@ -23,7 +23,7 @@ from spaniel.pipeline.request import Request as PageRequest
 from spaniel.queue import Queue, QueueSettings
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for
 from spaniel.url import Url
-from tests.pipeline.test_rungs import Stage
+from tests.pipeline.test_fallback_kinds import Stage
 
 INGEST = load("ingest")
 TEXT = "<p>" + "The river rose again in March, and the town was ready for it this time. " * 40 + "</p>"
@@ -72,7 +72,7 @@ BLOCKED: list[tuple[str, Reply, str, str | None]] = [
 
 @pytest.mark.req("FG-21", "FG-27", "FG-18")
 @pytest.mark.parametrize(("name", "reply", "page_type", "title"), BLOCKED, ids=[row[0] for row in BLOCKED])
-async def test_a_blocked_page_is_its_address_and_title_and_is_not_got_round(
+async def test_blocked_page_is_recorded_and_not_circumvented(
     name: str, reply: Reply, page_type: str, title: str | None, tmp_path: Path
 ) -> None:
     stage = Stage()
@@ -84,7 +84,7 @@ async def test_a_blocked_page_is_its_address_and_title_and_is_not_got_round(
     assert (record.extraction.fetched_at, record.extraction.status) == (moment(clock.now()), reply[0])
     assert "no_text" not in record.caveats  # which advises to try a browser
     assert record.final_url == site.url("/a")
-    assert site.requests["/a"] == 2  # once for each: asked again by nobody, and not kept
+    assert site.requests["/a"] == 2  # once for each: not retried, and not cached
     assert clock.slept == []
     assert not stage.asked  # a browser would not change it
     assert "archive" not in {fallback.fallback for fallback in record.fallbacks if not fallback.why}
@@ -210,7 +210,7 @@ async def test_what_must_not_be_archived_is_not_kept(tmp_path: Path) -> None:
     assert site.requests["/c"] == 1
 
 
-async def test_an_error_whose_body_never_ends_is_still_told_by_its_status(tmp_path: Path) -> None:
+async def test_error_with_endless_body_is_reported_by_status(tmp_path: Path) -> None:
     class Endless(Site):
         async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             self._open.add(writer)
@@ -263,7 +263,7 @@ async def test_how_a_page_was_got_is_recorded(tmp_path: Path, packed: bool) -> N
 
 @pytest.mark.req("FG-23")
 @pytest.mark.parametrize("hops", [1, 3, 5])
-async def test_the_original_url_the_final_one_and_all_between_are_recorded(tmp_path: Path, hops: int) -> None:
+async def test_original_final_and_redirect_urls_are_recorded(tmp_path: Path, hops: int) -> None:
     pages: dict[str, Page] = {f"/{n}": redirect(f"/{n + 1}", 301) for n in range(hops)}
     pages[f"/{hops}"] = html(f"<p>{'Otters swim in the river. ' * 9}</p>")
     async with ingesting(pages, tmp_path) as (spaniel, site, _):

@@ -10,7 +10,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Limits, Profile, from_data, load
+from spaniel.pipeline.profile import FetchLimits, Profile, from_data, load
 from spaniel.testing import Page, Site, html, spaniel_for
 
 KINDS = ["html", "text", "json", "markdown", "feed", "xml", "csv"]
@@ -43,7 +43,7 @@ async def outcomes(pages: dict[str, Page], chosen: Profile, cache: Path, times: 
 
 
 @pytest.mark.req("FG-25", "FG-15")
-async def test_each_kind_is_read_by_its_reader_and_comes_back_from_the_cache(tmp_path: Path) -> None:
+async def test_each_kind_is_read_and_served_from_the_cache(tmp_path: Path) -> None:
     for times in (1, 2):
         found = await outcomes(PAGES, profile(), tmp_path, times)
         pages = {path: one.found.page for path, one in found.items() if one.found}
@@ -73,7 +73,7 @@ async def test_web_fetch_reads_html_and_text_as_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-32", "FR-WF-10g")
-async def test_what_another_profile_reads_is_refused_with_its_name_to_people_only(tmp_path: Path) -> None:
+async def test_refused_kind_names_a_profile_to_people_only(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         **PAGES,
         "/pdf": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.7 x"),
@@ -129,7 +129,7 @@ async def test_long_texts_are_cut_and_data_is_not(tmp_path: Path) -> None:
 
 @pytest.mark.req("FG-26")
 async def test_without_the_limit_a_long_text_is_taken_or_refused(tmp_path: Path) -> None:
-    assert profile().limits == Limits()
+    assert profile().limits == FetchLimits()
     assert profile().way.options.beginning is None
     assert load("web_fetch").way.options.beginning is None
     found = await outcomes({"/long": CUT["/long"]}, profile(max_download_bytes=1_000_000), tmp_path)

@@ -15,7 +15,7 @@ HOSTS = 200
 
 
 async def storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
-    """The invariants of any load; what is told can be looked at further.
+    """The invariants of any load; the result can be examined further.
 
     A machine that has much else to do gets the same storm again with more time for each fetch, twice at the most.
     """
@@ -49,7 +49,7 @@ async def one_storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
 
 @pytest.mark.req("NFR-WF-REL-02", "FR-WF-10a", "FR-WF-10e")
 @needs_proc
-async def test_more_fetches_at_once_than_descriptors_are_all_answered_and_leave_nothing(
+async def test_more_fetches_than_descriptors_all_finish(
     tmp_path: Path,
 ) -> None:
     """With the 1,024 descriptors that most systems give a process: more are asked for at once than there are."""

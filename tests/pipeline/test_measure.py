@@ -27,7 +27,7 @@ async def measured(site: Site, path: str, way: FetchOptions | None = None) -> Me
 
 
 @pytest.mark.req("DB-07")
-async def test_length_hash_and_type_are_those_of_the_content_after_redirects() -> None:
+async def test_length_hash_and_type_are_measured_after_redirects() -> None:
     end = text("hello", headers={"Content-Type": "Text/Plain; x=1"})
     async with Site({"/a": redirect("/b", 301), "/b": redirect("/c"), "/c": end}) as site:
         found = await measured(site, "/a")

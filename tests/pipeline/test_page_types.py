@@ -9,7 +9,7 @@ import pytest
 from spaniel import extract
 from spaniel.errors import SpanielError
 from spaniel.net.http import Page
-from spaniel.pipeline.page_types import Evidence, page_type_of, region_of
+from spaniel.pipeline.page_types import PageEvidence, page_type_of, region_of
 from spaniel.pipeline.page_types import page_patterns as signs
 from spaniel.reading.document import Document, Metadata
 from spaniel.url.parsing import parse
@@ -24,7 +24,7 @@ def page_type(
     body = html.encode()
     fields = {"content-type": "text/html; charset=utf-8"} | (headers or {})
     page = Page(parse(f"https://a.example{path}"), status, "", fields, body)
-    return page_type_of(Evidence(page, extract(body) if body else None, redirected))
+    return page_type_of(PageEvidence(page, extract(body) if body else None, redirected))
 
 
 def linked(data: str) -> str:
@@ -116,7 +116,7 @@ class TestOthers:
         assert page_type(html) == ""
         assert page_type(html, 403) == "geo_block"
 
-    def test_a_header_that_all_pages_of_a_protected_site_have_counts_with_the_status_alone(self) -> None:
+    def test_common_header_counts_only_with_the_status(self) -> None:
         headers = {"x-datadome": "protected"}
         assert page_type("<p>The otter eats fish.</p>", headers=headers) == ""
         assert page_type("<p>Wait.</p>", 403, headers=headers) == "challenge"
@@ -148,7 +148,7 @@ class TestOthers:
     def test_a_page_with_much_to_say_is_none_whatever_it_loads(self) -> None:
         assert page_type(f"{ARTICLE}<iframe src='/_Incapsula_Resource?x'></iframe>") == ""
 
-    def test_a_form_for_a_password_after_a_redirect_is_a_login_by_its_title(self) -> None:
+    def test_redirect_to_a_password_form_is_a_login_by_title(self) -> None:
         form = "<title>Sign in to Otters</title><form><input name=user><input type=password></form>"
         assert [page_type(form, path="/enter", redirected=redirected) for redirected in (True, False)] == ["login", ""]
 
@@ -176,15 +176,15 @@ class TestEvidence:
     def test_a_title_in_the_metadata_alone_is_a_title(self) -> None:
         page = Page(parse("https://a.example/"), 403, "", {}, b"")
         document = Document("Wait.", None, metadata=Metadata(title=" Just a moment..."))
-        assert page_type_of(Evidence(page, document, False)) == "challenge"
+        assert page_type_of(PageEvidence(page, document, False)) == "challenge"
         other = replace(document, title="Otters")
-        assert page_type_of(Evidence(page, other, False)) == "forbidden"
+        assert page_type_of(PageEvidence(page, other, False)) == "forbidden"
 
-    def test_words_are_looked_for_in_the_first_eight_thousand_characters(self) -> None:
+    def test_only_the_first_8000_characters_are_searched(self) -> None:
         page = Page(parse("https://a.example/"), 403, "", {}, b"")
         words = "Not available in your country"
         seen = {
-            pad: page_type_of(Evidence(page, Document("x" * pad + words), False))
+            pad: page_type_of(PageEvidence(page, Document("x" * pad + words), False))
             for pad in (8000 - len(words), 8001 - len(words))
         }
         assert list(seen.values()) == ["geo_block", "forbidden"]
@@ -198,7 +198,7 @@ class TestEvidence:
             parse("https://a.example/"), 403, "", {"content-type": "text/html; charset=utf-16le"},
             "<form id=challenge-form></form>".encode("utf-16le"),
         )  # fmt: skip
-        assert page_type_of(Evidence(page, None, False)) == "challenge"
+        assert page_type_of(PageEvidence(page, None, False)) == "challenge"
 
 
 @pytest.mark.req("FG-27")
@@ -223,7 +223,7 @@ class TestRegion:
         assert region_of(Document("\n" * 7994 + "country")) == ""
 
 
-def test_every_sign_names_a_known_type_and_some_evidence() -> None:
+def test_each_pattern_has_a_known_type_and_a_condition() -> None:
     assert {sign.type for sign in signs()} == TYPES
     assert all(any((s.status, s.header, s.title, s.text, s.mark, s.path, s.wall)) for s in signs())
 
@@ -237,7 +237,7 @@ def test_every_sign_names_a_known_type_and_some_evidence() -> None:
         ({"marks": {}, "sign": [{"type": "login", "redirected": "yes"}]}, "page_types.toml.sign[0].redirected"),
     ],
 )
-def test_a_word_that_nobody_knows_is_refused_with_its_place(
+def test_unknown_key_is_refused_with_its_place(
     data: dict[str, object], place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spaniel.pipeline.page_types.data_file", lambda _: data)

@@ -23,6 +23,7 @@ from spaniel.pipeline.readers import PHASE, BlockingReaders, Readers
 from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
 from spaniel.reading import Document, read
+from spaniel.reading.kinds import DetectedKind, kind_of
 from spaniel.testing import Page, Site, html, spaniel_for
 from tests.pipeline.test_readers import HTML, LONG, SHORT, URL, is_gone, only_child, until
 from tests.reading import pdfs
@@ -42,7 +43,7 @@ async def readers() -> AsyncIterator[Readers]:
 
 
 async def ask(readers: Readers, body: bytes = GOOD, seconds: float = 60) -> Document:
-    return await readers.read(body, PDF, None, KINDS, Deadline(seconds))
+    return await readers.read(body, kind_of(PDF, body, KINDS), None, Deadline(seconds))
 
 
 async def refused(readers: Readers, body: bytes, seconds: float = 60) -> SpanielError:
@@ -51,7 +52,7 @@ async def refused(readers: Readers, body: bytes, seconds: float = 60) -> Spaniel
     return caught.value
 
 
-async def test_the_smallest_pdf_is_read_in_a_process_and_the_document_is_the_same(readers: Readers) -> None:
+async def test_small_pdf_is_read_in_a_process_with_the_same_document(readers: Readers) -> None:
     found = await ask(readers)
     assert found == read(GOOD, PDF, None)
     assert len(found.pages) == 3
@@ -65,9 +66,10 @@ def test_no_parser_is_loaded_into_the_process_that_fetches() -> None:
         "import asyncio, sys\n"
         "from spaniel.net.deadline import Deadline\n"
         "from spaniel.pipeline.readers import Readers\n"
+        "from spaniel.reading.kinds import DetectedKind\n"
         "async def main():\n"
         "    async with Readers() as readers:\n"
-        "        await readers.read(sys.stdin.buffer.read(), 'application/pdf', None, None, Deadline(60))\n"
+        "        await readers.read(sys.stdin.buffer.read(), DetectedKind('pdf', None), None, Deadline(60))\n"
         "asyncio.run(main())\n"
         "print('pypdfium2' in sys.modules)"
     )
@@ -84,7 +86,7 @@ HOSTILE = {
 
 @linux
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE.keys())
-async def test_a_pdf_that_kills_its_parser_is_refused_and_the_next_one_is_read(readers: Readers, make) -> None:  # type: ignore[no-untyped-def]
+async def test_pdf_that_crashes_its_parser_is_refused(readers: Readers, make) -> None:  # type: ignore[no-untyped-def]
     assert len(make()) < 50_000
     await ask(readers)
     struck = only_child(readers)
@@ -95,7 +97,7 @@ async def test_a_pdf_that_kills_its_parser_is_refused_and_the_next_one_is_read(r
     assert (await ask(readers)).markdown.startswith("This is page 1.")
 
 
-async def test_a_pdf_that_hangs_ends_at_the_deadline_and_the_next_one_is_read(readers: Readers) -> None:
+async def test_pdf_that_hangs_ends_at_the_deadline(readers: Readers) -> None:
     await ask(readers)
     stuck = only_child(readers)
     error = await refused(readers, pdfs.slow(), seconds=1.0)
@@ -128,12 +130,12 @@ async def test_a_parser_that_crashes_midway_is_replaced(readers: Readers, end: s
     assert len((await ask(readers)).pages) == 3
 
 
-async def test_other_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
+async def test_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
     """All places for PDFs are taken: pages, also long ones, wait for none of them."""
     stuck = [asyncio.create_task(ask(readers, pdfs.slow(), 60)) for _ in range(2)]
     await asyncio.sleep(0)
     for body in (SHORT, LONG):
-        assert (await readers.read(body, HTML, URL, KINDS, Deadline(60))).markdown
+        assert (await readers.read(body, kind_of(HTML, body, KINDS), URL, Deadline(60))).markdown
     longest, end = 0.0, time.monotonic() + 0.5
     while time.monotonic() < end:
         before = time.process_time()
@@ -146,9 +148,7 @@ async def test_other_pages_are_read_while_pdfs_hang(readers: Readers) -> None:
     await asyncio.gather(*stuck, return_exceptions=True)
 
 
-async def test_where_no_process_can_be_started_a_pdf_is_refused(
-    readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_pdf_is_refused_if_no_process_can_be_started(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert "no process" in (await refused(readers, GOOD)).message
     monkeypatch.undo()
@@ -310,7 +310,7 @@ async def test_after_each_hostile_fetch_the_next_one_works(tmp_path: Path) -> No
     }
 
 
-# ---- what is at hand
+# ---- documents in memory
 
 
 def test_extract_reads_a_pdf_in_a_process_of_its_own() -> None:
@@ -328,12 +328,12 @@ async def test_extract_works_inside_an_event_loop() -> None:
 
 def test_blocking_readers_keep_their_process_and_end_with_it() -> None:
     blocking = BlockingReaders()
-    blocking.read(GOOD, PDF, None)
+    blocking.read(GOOD, DetectedKind("pdf", None), None)
     first = only_child(blocking._readers)
-    blocking.read(GOOD, PDF, None)
+    blocking.read(GOOD, DetectedKind("pdf", None), None)
     assert only_child(blocking._readers) == first
     with pytest.raises(SpanielError) as caught:
-        blocking.read(pdfs.slow(), PDF, None, seconds=0.5)
+        blocking.read(pdfs.slow(), DetectedKind("pdf", None), None, seconds=0.5)
     assert caught.value.code is Code.TIMEOUT
     blocking.close()
     assert is_gone(first)

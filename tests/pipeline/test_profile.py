@@ -15,7 +15,7 @@ from spaniel.app.settings import Settings, from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import RequestHeaders, RequestOptions
-from spaniel.pipeline.profile import NUMBERS, Limits, Profile, load, shipped
+from spaniel.pipeline.profile import NUMBERS, FetchLimits, Profile, load, shipped
 from spaniel.pipeline.retrieve import FetchOptions
 from spaniel.testing import FakeResolver, Page, Site, html, settings_for, spaniel_for, text
 from tests.pipeline.test_fetch import code_of
@@ -62,7 +62,7 @@ async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: 
     assert "web_fetch" in shipped()
     assert (profile.policy.name, profile.content, profile.cached) == ("exact", ("html", "text"), True)
     assert profile.fallback_names == ("http", "browser")
-    assert profile.limits == Limits(20, 0, 600)
+    assert profile.limits == FetchLimits(20, 0, 600)
     assert profile.way == FetchOptions(RequestOptions(RequestHeaders(), 5_242_880), 5)
     assert profile.ttl == timedelta(days=7)
     assert profile._replace(ttl=None) == load("web_fetch")  # its limits are the settings' defaults
@@ -71,9 +71,7 @@ async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: 
 
 
 @pytest.mark.req("FR-WF-CFG-01")
-async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_the_settings(
-    tmp_path: Path, mine: Path
-) -> None:
+async def test_settings_override_web_fetch_but_not_own_profiles(tmp_path: Path, mine: Path) -> None:
     webfetch = {
         "timeout_seconds": 9,
         "default_max_chunk_tokens": 300,
@@ -83,11 +81,11 @@ async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_t
     }
     settings = from_data({"tools": {"webfetch": webfetch}}, "test")
     web_fetch, own = await profile_under(settings), await profile_under(settings, mine)
-    assert web_fetch.limits == Limits(9, 0, 300)
+    assert web_fetch.limits == FetchLimits(9, 0, 300)
     assert web_fetch.way == FetchOptions(RequestOptions(RequestHeaders(), 2048), 5)
     assert web_fetch.ttl == timedelta(days=2)
     headers = RequestHeaders("Mine/2.0 (hello)", accept_language="da")
-    assert own.limits == Limits(3, 0, 300)  # what it leaves open is the settings'
+    assert own.limits == FetchLimits(3, 0, 300)  # what it leaves open is the settings'
     assert own.way == FetchOptions(RequestOptions(headers, 2048), 0)
     assert own.ttl == timedelta(days=1)
 
@@ -153,7 +151,7 @@ async def test_how_long_a_page_is_served_is_the_profiles_to_say(
 
 
 @pytest.mark.req("D2-24")
-async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_kept(tmp_path: Path) -> None:
+async def test_profile_version_is_part_of_the_cache_key(tmp_path: Path) -> None:
     first, second = (profile_of(tmp_path, f'name = "own"\nversion = "{number}"\n') for number in (1, 2))
     async with Site({"/a": text("x")}) as site:
         settings = settings_for(site, cache=tmp_path / "c")

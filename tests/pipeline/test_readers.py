@@ -17,10 +17,11 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline import readers as pipeline_readers
+from spaniel.pipeline import reading_process
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS, PHASE, Readers
 from spaniel.pipeline.reading_process import answer, understood
 from spaniel.reading import Document, read
-from spaniel.reading.kinds import BY_NAME
+from spaniel.reading.kinds import BY_NAME, kind_of
 
 URL = "https://example.org/dir/"
 HTML = "text/html; charset=utf-8"
@@ -39,7 +40,7 @@ async def readers() -> AsyncIterator[Readers]:
 
 
 async def ask(readers: Readers, body: bytes = LONG, seconds: float = 60) -> Document:
-    return await readers.read(body, HTML, URL, ("html", "text"), Deadline(seconds))
+    return await readers.read(body, kind_of(HTML, body, ("html", "text")), URL, Deadline(seconds))
 
 
 def only_child(readers: Readers) -> int:
@@ -71,7 +72,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def test_the_pages_are_of_the_three_sorts() -> None:
+def test_test_pages_have_the_three_sizes() -> None:
     html = BY_NAME["html"]
     assert AMONG_OTHERS.at_once.allows(SHORT, html)
     assert not AMONG_OTHERS.at_once.allows(MIDDLING, html)
@@ -91,20 +92,20 @@ def test_a_kind_has_signs_of_its_own_that_take_time(kind: str, many: bytes) -> N
 
 @pytest.mark.req("FG-25")
 @pytest.mark.parametrize("count", [10, 100_000, 500_000])
-async def test_wherever_data_is_read_it_comes_back_whole(readers: Readers, count: int) -> None:
+async def test_data_is_returned_whole_wherever_it_is_read(readers: Readers, count: int) -> None:
     body = ('["é", ' + "12," * count + " null]").encode()
-    document = await readers.read(body, "application/json", URL, ("json",), Deadline(20))
+    document = await readers.read(body, kind_of("application/json", body, ("json",)), URL, Deadline(20))
     assert document == read(body, "application/json", URL)
     assert document.data == body.decode()
 
 
 @pytest.mark.parametrize("body", [SHORT, MIDDLING, LONG], ids=["short", "middling", "long"])
-async def test_wherever_a_page_is_read_the_document_is_the_same(readers: Readers, body: bytes) -> None:
+async def test_document_is_the_same_wherever_it_is_read(readers: Readers, body: bytes) -> None:
     assert await ask(readers, body) == read(body, HTML, URL)
     assert len(readers._idle) == (body is LONG)
 
 
-async def test_a_process_of_a_batch_reads_all_but_the_largest_pages_itself() -> None:
+async def test_batch_process_reads_all_but_the_largest_pages_itself() -> None:
     async with Readers(1, ALONE) as readers:
         assert await ask(readers) == read(LONG, HTML, URL, ("html", "text"))
         assert not readers._idle
@@ -112,15 +113,15 @@ async def test_a_process_of_a_batch_reads_all_but_the_largest_pages_itself() -> 
         assert readers._idle
 
 
-async def test_a_page_that_is_refused_does_not_travel(readers: Readers) -> None:
+async def test_refused_page_is_not_sent_to_a_process(readers: Readers) -> None:
     for content_type, kinds in (("image/png", None), ("text/html", ("text",))):
         with pytest.raises(SpanielError) as caught:
-            await readers.read(LONG, content_type, URL, kinds, Deadline(60))
+            await readers.read(LONG, kind_of(content_type, LONG, kinds), URL, Deadline(60))
         assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
     assert readers._idle == []
 
 
-async def test_the_next_page_finds_the_process_that_read_the_last(readers: Readers) -> None:
+async def test_process_is_used_again(readers: Readers) -> None:
     await ask(readers)
     first = only_child(readers)
     await ask(readers)
@@ -221,11 +222,12 @@ SCENARIO = """
 import asyncio, os, sys
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.readers import Readers
+from spaniel.reading.kinds import DetectedKind
 
 async def main():
     async with Readers() as readers:
         body = sys.stdin.buffer.read()
-        document = await readers.read(body, "text/html", "https://example.org/", None, Deadline(60))
+        document = await readers.read(body, DetectedKind("html", None), "https://example.org/", Deadline(60))
         print(readers._idle[0]._process.pid, document.title, flush=True)
         if "die" in sys.argv:
             os._exit(1)
@@ -259,7 +261,7 @@ def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
     pytest.fail("the child outlives its parent")
 
 
-def test_neither_the_working_folder_nor_a_variable_says_what_the_process_loads(tmp_path: Path) -> None:
+def test_child_ignores_working_folder_and_variables(tmp_path: Path) -> None:
     mark = tmp_path / "loaded"
     for name in ("json", "turbohtml", "spaniel"):
         (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').close()\nraise SystemExit(3)\n")
@@ -274,7 +276,7 @@ LIMITED = """
 import sys
 from spaniel.pipeline import reading_process as child
 room = child.Room(8 << 20, 0) if "limited" in sys.argv else child.Room(1 << 30, 24)
-head = {"content_type": "text/html", "url": None, "kinds": None, "seconds": 30}
+head = {"reader": "html", "charset": None, "url": None, "walls": False}
 body = b"<p>word " * 100_000
 child.restrain(len(body), 30, room)
 sys.stdout.buffer.write(child.answer(head, body))
@@ -295,8 +297,12 @@ def test_a_page_that_takes_too_much_memory_is_refused(limited: bool) -> None:
     assert head.get("code") == ("extraction_failed" if limited else None)
 
 
-def test_a_refusal_crosses_over() -> None:
-    out = answer({"content_type": "image/png", "url": None, "kinds": None, "seconds": 9}, b"x")
+def test_refusal_of_the_child_is_raised_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Document:
+        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="image/png")
+
+    monkeypatch.setattr(reading_process, "read_as", refuse)
+    out = answer({"reader": "html", "charset": None, "url": None, "walls": False}, b"x")
     size = int.from_bytes(out[:4], "big")
     with pytest.raises(SpanielError) as caught:
         understood(json.loads(out[8 : 8 + size]), b"")

@@ -7,7 +7,6 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import BlockedPage, explained, recognized
-from spaniel.pipeline.retrieve import FetchedPage
 from spaniel.reading.document import Document
 from spaniel.url.parsing import parse
 
@@ -27,29 +26,28 @@ def refused(status: int = 403, code: Code = Code.HTTP_4XX) -> SpanielError:
 @pytest.mark.req("FG-21", "FG-27")
 class TestRecognized:
     def test_a_page_that_is_the_page_is_nothing_else(self) -> None:
-        came = FetchedPage(page(), (), ())
-        assert recognized(came, Document("Otters swim."), {}, types=True, respect=["noai"]) is None
+        found = recognized(page(), Document("Otters swim."), {}, redirected=False, types=True, respect=["noai"])
+        assert found is None
 
     def test_the_place_is_told_of_what_is_closed_by_place_alone(self) -> None:
-        came = FetchedPage(page(403), (), ())
-        closed = recognized(came, Document(PLACE), {}, types=True, respect=())
+        closed = recognized(page(403), Document(PLACE), {}, redirected=False, types=True, respect=())
         assert closed == BlockedPage("geo_block", PLACE, ("geo_block",))
-        other = recognized(FetchedPage(page(402), (), ()), Document(PLACE), {}, types=True, respect=())
+        other = recognized(page(402), Document(PLACE), {}, redirected=False, types=True, respect=())
         assert other == BlockedPage("paywall", "", ("paywall",), {"sign": "status", "where": "402"})
 
     def test_a_redirect_is_a_sign(self) -> None:
-        direct, led = (FetchedPage(page(body=FORM), chain, ()) for chain in ((), ("https://a.example/",)))
-        assert recognized(direct, Document(""), {}, types=True, respect=()) is None
+        form = page(body=FORM)
+        assert recognized(form, Document(""), {}, redirected=False, types=True, respect=()) is None
         wall = {"sign": "login_redirect", "where": "https://a.example/login"}
-        assert recognized(led, Document(""), {}, types=True, respect=()) == BlockedPage("login", "", ("login",), wall)
+        found = recognized(form, Document(""), {}, redirected=True, types=True, respect=())
+        assert found == BlockedPage("login", "", ("login",), wall)
 
     def test_types_are_looked_for_only_where_asked(self) -> None:
-        came = FetchedPage(page(402), (), ())
-        assert recognized(came, Document(""), {}, types=False, respect=()) is None
+        assert recognized(page(402), Document(""), {}, redirected=False, types=False, respect=()) is None
 
     def test_a_signal_that_is_respected_comes_first(self) -> None:
-        came = FetchedPage(page(402), (), ())
-        fields = recognized(came, Document(""), {"robots": ["noai"]}, types=True, respect=["noai"])
+        signals = {"robots": ["noai"]}
+        fields = recognized(page(402), Document(""), signals, redirected=False, types=True, respect=["noai"])
         assert fields == BlockedPage("site_signal", "", ("site_signal", "noai"))
 
 

@@ -15,13 +15,13 @@ import pytest
 from spaniel import Spaniel
 from spaniel.chunking import boundaries, chunk
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.outcome import Attempt, CacheInfo, Found, LeftOut, Outcome, StoredPage
+from spaniel.pipeline.outcome import Attempt, CacheInfo, FoundPage, LeftOut, Outcome, StoredPage
 from spaniel.pipeline.record import Record, checklist, record_of, verdict_of
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, Page, Site, html, redirect
 from tests.pipeline.revalidating import ingesting
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "record.schema.json"
 URL = "https://a.example/page"
 AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def attempt(error: SpanielError | None = None, status: int | None = None, fallba
 
 def found(page: StoredPage | None = None, cache_info: CacheInfo | None = None, method: str = "http") -> Outcome:
     return Outcome(
-        URL, URL, Found(page or stored(), AT, method, cache_info=cache_info), attempts=(attempt(status=200),)
+        URL, URL, FoundPage(page or stored(), AT, method, cache_info=cache_info), attempts=(attempt(status=200),)
     )
 
 
@@ -168,7 +168,7 @@ def test_a_rung_tells_where_it_ended_and_how_long_it_took() -> None:
 
 
 @pytest.mark.req("FG-36")
-def test_the_ladder_tells_what_was_tried_and_what_was_left_out_in_order() -> None:
+def test_record_lists_tried_and_skipped_fallbacks_in_order() -> None:
     error = SpanielError(Code.HTTP_5XX, status=500, status_text="")
     outcome = Outcome(
         URL,
@@ -233,12 +233,12 @@ def test_the_verdict_is_on_the_page_that_was_asked_for(outcome: Outcome, verdict
 @pytest.mark.parametrize(
     "substitute",
     [
-        Found(stored(archive_url="https://archive.example/1", served_by="archive"), AT, "http"),
-        Found(stored(served_by="mirrors"), AT, "http"),
-        Found(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale")),
+        FoundPage(stored(archive_url="https://archive.example/1", served_by="archive"), AT, "http"),
+        FoundPage(stored(served_by="mirrors"), AT, "http"),
+        FoundPage(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale")),
     ],
 )
-def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
+def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: FoundPage) -> None:
     broken = SpanielError(Code.HTTP_5XX, status=500, status_text="")
     gone = SpanielError(Code.HTTP_4XX, status=404, status_text="")
     elsewhere = (
@@ -249,14 +249,14 @@ def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
 
 
 @pytest.mark.req("FG-39")
-def test_a_stale_copy_of_a_host_that_was_not_even_asked_is_no_sign_of_life() -> None:
+def test_stale_copy_without_a_request_has_unknown_verdict() -> None:
     assert (
-        verdict_of(Outcome(URL, URL, Found(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale"))))
+        verdict_of(Outcome(URL, URL, FoundPage(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale"))))
         == "unknown"
     )
 
 
-def test_a_browser_that_failed_in_vain_does_not_make_a_substitute_of_the_page() -> None:
+def test_failed_browser_does_not_make_the_page_a_substitute() -> None:
     failed = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="browser")
     outcome = found()._replace(attempts=(attempt(status=200), attempt(failed, fallback="browser")))
     assert verdict_of(outcome) == "ok"

@@ -17,8 +17,7 @@ from spaniel.app.settings import from_data
 from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.errors import TABLE, Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.request import read_request
-from spaniel.pipeline.trace import Trace, TraceStep
+from spaniel.pipeline.request import Trace, TraceStep, read_request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, text
 from spaniel.url import parse
 from tests.loopback import rooms_for
@@ -114,7 +113,7 @@ async def _too_deep(scenario: Scenario) -> None:
         elif step.name == "extract":
             sys.setrecursionlimit(limit)
 
-    for frames in range(5, 60, 5):
+    for frames in range(1, 60):
         trace = Trace(partial(watch, frames))
         try:
             await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=trace)

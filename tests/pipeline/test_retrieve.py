@@ -1,19 +1,20 @@
-"""What an answer means, and what is told of the way to it; the redirects' own dangers are in test_redirects.py."""
+"""What a response means, and the trace of its hops; the dangers of redirects are in test_redirects.py."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import cast
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Politeness
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import DEFAULT_HEADERS, RequestHeaders, RequestOptions
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.retrieve import Door, FetchedPage, FetchOptions, PageHops, follow, retrieve
-from spaniel.pipeline.trace import Trace
 from spaniel.robots.gate import RobotsGate, RobotsPermission, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.url import Url, parse
@@ -41,9 +42,7 @@ async def refusal(reply: Reply) -> SpanielError:
         (599, Code.HTTP_5XX),
     ],
 )
-async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_back(
-    status: int, code: Code, retry_after: str | None
-) -> None:
+async def test_error_status_is_reported_with_retry_after(status: int, code: Code, retry_after: str | None) -> None:
     wait = {"Retry-After": retry_after} if retry_after else {}
     error = await refusal((status, wait, b""))
     assert error.code is code
@@ -52,7 +51,7 @@ async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_
 
 
 class StuckRobots(RobotsGate):
-    """A room that waits and has not been told until when."""
+    """A robots.txt check that waits without a deadline of its own."""
 
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
@@ -113,7 +112,7 @@ async def test_a_note_is_made_once_however_many_hops_give_rise_to_it() -> None:
 
 
 class Watchful:
-    """What a host is told, and with which politeness it is visited."""
+    """Records the turns at a host, with which politeness, and its answers."""
 
     def __init__(self) -> None:
         self.fields: list[object] = []
@@ -141,10 +140,10 @@ class Watchful:
         raise AssertionError("nor is this a hop's")
 
     def asked(self, where: str) -> None:
-        raise AssertionError("a hop heeds what was asked, and asks no more")
+        raise AssertionError("a hop does not look up requested delays")
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
-        raise AssertionError("these politeness heed nothing")
+        raise AssertionError("this politeness respects no delays")
 
     def set_http_only(self, host: str) -> None:
         raise AssertionError("nor is this a hop's")
@@ -161,7 +160,7 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
     }
     hosts, host = Watchful(), "site.example"
     async with Site(pages) as site, rooms_for(site) as services:
-        door = services.door._replace(hosts=hosts)
+        door = services.door._replace(hosts=cast("Hosts", hosts))
         for agent in ("otter/1", "another/1"):
             way = FetchOptions(RequestOptions(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503

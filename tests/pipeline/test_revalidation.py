@@ -31,7 +31,7 @@ from tests.pipeline.revalidating import (
     ingesting,
     steps,
 )
-from tests.pipeline.test_rungs import PAINTED, SHELL, Stage
+from tests.pipeline.test_fallback_kinds import PAINTED, SHELL, Stage
 
 
 @pytest.mark.req("FG-37")
@@ -52,7 +52,7 @@ async def test_an_entry_holds_all_that_the_document_asks_for(tmp_path: Path, clo
 
 
 @pytest.mark.req("FG-39", "FG-40")
-async def test_a_stale_copy_is_asked_about_with_both_validators_and_renewed(tmp_path: Path, clock: FakeClock) -> None:
+async def test_stale_copy_is_revalidated_with_both_validators(tmp_path: Path, clock: FakeClock) -> None:
     site = Versions({"/blog": Version(OTTER, 'W/"v1"')})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         first = await ingested(spaniel, site.url("/blog"))
@@ -127,9 +127,7 @@ async def test_the_same_bytes_of_another_type_are_read_again(tmp_path: Path, clo
 
 
 @pytest.mark.req("FG-39", "FG-40", "FG-41")
-async def test_what_goes_over_the_wire_when_a_page_is_ingested_twice_and_thrice(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+async def test_requests_of_repeated_ingestion(tmp_path: Path, clock: FakeClock) -> None:
     """The server counts its bytes: of a fresh copy none, of a 304 a head, of a page without validators all of it."""
     known, unknown = Version(OTTER * 20), Version(OTTER * 20, None, None)
     site = Versions({"/blog/known": known, "/blog/unknown": unknown})
@@ -143,7 +141,7 @@ async def test_what_goes_over_the_wire_when_a_page_is_ingested_twice_and_thrice(
                 clock.advance(WEEK)
             before = site.sent[path]
             await ingested(spaniel, site.url(path))
-            await ingested(spaniel, site.url(path))  # fresh: nobody is asked
+            await ingested(spaniel, site.url(path))  # fresh: no request
             sent[path].append(site.sent[path] - before)
     whole, head, again, fresh = sent["/blog/known"]
     assert whole > len(known.body)
@@ -251,9 +249,7 @@ async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Pat
 
 
 @pytest.mark.req("FG-41", "D2-03")
-async def test_the_bytes_that_http_brings_prove_nothing_about_what_was_rendered(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+async def test_http_bytes_do_not_revalidate_a_rendered_copy(tmp_path: Path, clock: FakeClock) -> None:
     page = html(OTTER)
     stage = Stage(PAINTED._replace(body=page[2], content_type=page[1]["Content-Type"]))
     async with Site({"/blog": page}) as site, ingesting(site, cache=tmp_path, clock=clock, stage=stage) as spaniel:
@@ -309,9 +305,7 @@ async def test_a_copy_from_the_future_is_as_good_as_none(tmp_path: Path, clock: 
 
 
 @pytest.mark.req("NFR-WF-REL-02")
-async def test_whoever_will_have_no_copy_does_not_share_the_flight_that_asks_about_one(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+async def test_bypassing_fetch_does_not_join_a_revalidating_flight(tmp_path: Path, clock: FakeClock) -> None:
     go = asyncio.Event()
 
     class Waiting(Versions):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spaniel import extract
-from spaniel.pipeline.browser_fallback import LOOKED_AT, shell_in
-from spaniel.pipeline.browser_fallback import shell_patterns as signs
+from spaniel.pipeline.page_types import SHELL_BYTES, shell_in
+from spaniel.pipeline.page_types import shell_patterns as signs
 from spaniel.testing import Page, Site
 from tests.browser.harness import WORDS, html
 from tests.pipeline.test_choosing import opened
@@ -70,7 +70,7 @@ def test_a_hollow_page_is_known_although_its_menu_has_text(name: str) -> None:
 @pytest.mark.parametrize(
     ("page", "most"), [(page, 399) for page in SHORT.values()] + [(page, 699) for page in LONGER.values()]
 )
-def test_a_page_that_says_that_something_is_missing_is_known_whatever_it_is_made_with(page: str, most: int) -> None:
+def test_shells_of_other_frameworks_are_recognized(page: str, most: int) -> None:
     assert sent(MENU + page, "x" * most)
     assert not sent(MENU + page, "x" * 1000)
     assert not sent(MENU + page.partition("<script")[0].replace("island", "x").replace("refresh", "x"), "x" * most)
@@ -91,7 +91,7 @@ def test_next_to_nothing_and_a_script_is_enough() -> None:
 
 
 @pytest.mark.req("D2-34")
-def test_what_stands_in_noscript_is_not_counted_unless_it_is_the_page() -> None:
+def test_noscript_text_counts_only_if_it_is_the_page() -> None:
     excuse = "Please switch scripts on. " * 20
     page = f"<div id=root></div><noscript><p>{excuse}</p></noscript><script src=a.js></script>"
     assert sent(page, excuse)
@@ -146,25 +146,23 @@ async def test_the_note_says_that_http_brought_nothing(tmp_path: Path) -> None:
         assert (await spaniel.fetch(site.url("/"))).rendering_method == "http"
 
 
-def test_no_sign_is_looked_for_beyond_the_next_tag_or_in_more_than_so_many_bytes() -> None:
+def test_shell_patterns_are_bounded() -> None:
     """Else a page of nothing but beginnings makes each of them as dear as the longest run."""
     for sign in signs():
-        for pattern in (sign.pattern, sign.also):
-            assert pattern is None or b"[^>]" not in pattern.pattern, sign.name
-    assert not sent("x" * LOOKED_AT + SHORT["an empty place"], "x" * 399)
+        assert not any(b"[^>]" in pattern for pattern in sign.patterns), sign.name
+    assert not sent("x" * SHELL_BYTES + SHORT["an empty place"], "x" * 399)
 
 
-def test_each_sign_names_what_is_looked_for_in_small_letters() -> None:
+def test_shell_patterns_are_lower_case() -> None:
     for sign in signs():
         assert all(word == word.lower() for word in sign.has)
-        for pattern in (sign.pattern, sign.also):
-            assert pattern is None or not re.search(rb"(?<!\\)[A-Z]", pattern.pattern), sign.name
+        assert not any(re.search(rb"(?<!\\)[A-Z]", pattern) for pattern in sign.patterns), sign.name
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not here")
 @pytest.mark.req("D2-34")
 def test_hardly_any_page_that_has_its_text_is_rendered() -> None:
-    """Needless is what brings no more: HTTP had brought at least half of the text that people see."""
+    """Rendering is needless if HTTP returned at least half of the visible text."""
     fields = {name: one for file in CORPUS.glob("*.json") for name, one in json.loads(file.read_bytes()).items()}
     pages = sorted(CORPUS.glob("*/*.html.gz"))[::6]
     needless = 0

@@ -49,7 +49,7 @@ async def test_a_copy_that_must_not_be_archived_any_more_is_dropped(tmp_path: Pa
 
 @pytest.mark.req("FG-40", "FG-41")
 @pytest.mark.parametrize("etag", [SAME, ANOTHER])
-async def test_a_new_signal_is_in_the_record_of_a_renewed_copy_and_stays_there(tmp_path: Path, etag: str) -> None:
+async def test_new_signal_is_stored_with_a_renewed_copy(tmp_path: Path, etag: str) -> None:
     clock, site = FakeClock(), Versions({"/blog": Version(OTTER)})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         url = site.url("/blog")
@@ -66,9 +66,7 @@ async def test_a_new_signal_is_in_the_record_of_a_renewed_copy_and_stays_there(t
 
 
 @pytest.mark.parametrize("etag", [SAME, ANOTHER])
-async def test_a_page_whose_site_says_no_meanwhile_is_withheld_and_its_copy_is_dropped(
-    tmp_path: Path, etag: str
-) -> None:
+async def test_new_refusing_signal_drops_the_copy(tmp_path: Path, etag: str) -> None:
     clock, site = FakeClock(), Versions({"/blog": Version(OTTER)})
     async with site, ingesting(site, cache=tmp_path, clock=clock, profile=NO_AI) as spaniel:
         url = site.url("/blog")
@@ -98,7 +96,7 @@ async def test_a_content_signal_is_heard_for_a_copy_that_has_not_changed(tmp_pat
     assert again.require().page.page_type == "site_signal"
 
 
-async def test_a_profile_that_learns_to_respect_a_signal_serves_no_copy_that_has_it(tmp_path: Path) -> None:
+async def test_copy_with_a_respected_signal_is_not_served(tmp_path: Path) -> None:
     clock, site = FakeClock(), Versions({"/blog": fields(SAME, "noai"), "/free": Version(OTTER)})
     async with site:
         async with ingesting(site, cache=tmp_path, clock=clock) as spaniel:

@@ -13,7 +13,7 @@ from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import StoredPage, bounds
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stale import StaleEntry
+from spaniel.pipeline.task import StaleEntry
 from spaniel.testing import FakeClock, Page, Reply, redirect, text
 from tests.pipeline.revalidating import (
     INGEST,
@@ -28,7 +28,7 @@ from tests.pipeline.revalidating import (
     ingesting,
     steps,
 )
-from tests.pipeline.test_rungs import Stage
+from tests.pipeline.test_fallback_kinds import Stage
 
 
 async def hangs_up() -> Reply:
@@ -125,9 +125,7 @@ async def test_of_two_stale_copies_the_newer_one_stands_in(tmp_path: Path, clock
 
 
 @pytest.mark.req("FG-42")
-async def test_a_copy_that_has_become_too_old_while_others_were_tried_does_not_stand_in(
-    tmp_path: Path, clock: FakeClock
-) -> None:
+async def test_copy_that_expires_during_fallbacks_is_not_used(tmp_path: Path, clock: FakeClock) -> None:
     async def slowly() -> Reply:
         clock.advance(1)
         return text("", 503)

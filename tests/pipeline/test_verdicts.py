@@ -9,9 +9,9 @@ import pytest
 
 from spaniel.chunking import boundaries, chunk
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.outcome import Attempt, CacheInfo, Found, Outcome, StoredPage
-from spaniel.pipeline.record import Check, checklist, verdict_of
-from spaniel.pipeline.trace import TraceStep
+from spaniel.pipeline.outcome import Attempt, CacheInfo, FoundPage, Outcome, StoredPage
+from spaniel.pipeline.record import ChecklistItem, checklist, verdict_of
+from spaniel.pipeline.request import TraceStep
 from spaniel.verdicts import Verdict
 
 URL = "https://a.example/page"
@@ -33,7 +33,7 @@ def attempt(fallback: str, error: SpanielError | None = None, elsewhere: bool = 
 def found(
     page: StoredPage, *attempts: Attempt, cache_info: CacheInfo | None = None, steps: tuple[TraceStep, ...] = ()
 ) -> Outcome:
-    return Outcome(URL, URL, Found(page, AT, "http", cache_info=cache_info), attempts=attempts, steps=steps)
+    return Outcome(URL, URL, FoundPage(page, AT, "http", cache_info=cache_info), attempts=attempts, steps=steps)
 
 
 def refused(code: Code, **details: Any) -> Outcome:
@@ -128,7 +128,7 @@ class TestVerdicts:
 
 def ticked(outcome: Outcome) -> dict[str, tuple[bool, str]]:
     """The second step about the cache by the name of what it is about."""
-    return {step.split(";")[0]: (done, detail) for step, done, detail in checklist(outcome)}
+    return {item.step.split(";")[0]: (item.done, item.detail) for item in checklist(outcome)}
 
 
 @pytest.mark.req("FG-44")
@@ -139,15 +139,15 @@ class TestChecklists:
         page = stored(metadata={"title": "Otters", "author": "", "language": "en"}, reader="html")
         outcome = found(page, attempt("http", BROKEN), attempt("retry"), steps=trace)
         assert checklist(outcome) == [
-            Check("URL validated and normalized", True, URL),
-            Check("robots.txt checked for the domain", True, "ok"),
-            Check("Cache checked; conditional headers set if cached", True, "miss"),
-            Check("Request sent with proper headers and timeout", True, "http_5xx, ok"),
-            Check("Response status handled", True, "http: 500, retry: 200"),
-            Check("Content extracted and converted to Markdown", True, "html, 10 characters"),
-            Check("Metadata extracted", True, "title, language"),
-            Check("Cache updated with new content, hash and headers", True, "ok"),
-            Check("Extraction metadata recorded", True, "html, 2026-11-16 12:34 UTC, status 200"),
+            ChecklistItem("URL validated and normalized", True, URL),
+            ChecklistItem("robots.txt checked for the domain", True, "ok"),
+            ChecklistItem("Cache checked; conditional headers set if cached", True, "miss"),
+            ChecklistItem("Request sent with proper headers and timeout", True, "http_5xx, ok"),
+            ChecklistItem("Response status handled", True, "http: 500, retry: 200"),
+            ChecklistItem("Content extracted and converted to Markdown", True, "html, 10 characters"),
+            ChecklistItem("Metadata extracted", True, "title, language"),
+            ChecklistItem("Cache updated with new content, hash and headers", True, "ok"),
+            ChecklistItem("Extraction metadata recorded", True, "html, 2026-11-16 12:34 UTC, status 200"),
         ]
 
     def test_a_hit_says_where_it_was_served_from(self) -> None:
@@ -172,7 +172,7 @@ class TestChecklists:
         assert fields["Content extracted and converted to Markdown"] == (False, "paywall")
         assert fields["Metadata extracted"][0] is False
 
-    def test_a_page_without_text_is_not_extracted_but_was_asked_about_itself(self) -> None:
+    def test_page_without_text_has_metadata_but_no_extraction(self) -> None:
         fields = ticked(found(stored("", reader="html"), attempt("http")))
         assert fields["Content extracted and converted to Markdown"] == (False, "html, 0 characters")
         assert fields["Metadata extracted"] == (True, "")

@@ -1,4 +1,4 @@
-"""The queue of pages that could not be fetched: nothing is lost, whoever writes and whoever is killed."""
+"""The queue of failed pages: nothing is lost with several writers, or when one is killed."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from spaniel.queue import Failure, Queue, QueueSettings
 
 def failure(url: str, profile: str = "ingest", code: str = "http_5xx") -> Failure:
     attempts = [{"fallback": "http", "outcome": code, "url": url, "status": 503}]
-    return Failure(url, url, profile, "", code, "The server answered 503", attempts)
+    return Failure(url, url, profile, "", code, "The server returned 503", attempts)
 
 
 def main(folder: str, tag: str, count: str) -> None:

@@ -192,7 +192,7 @@ def many_pages(count: int, text: str = "This is page {}.") -> bytes:
     return by_hand(*objects)
 
 
-# ---- what would harm whoever opens it
+# ---- harmful content
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Real pages, where the development corpora are at hand: nothing raises, nothing with a truth comes out empty."""
+"""Real pages, if the development corpora are available: none raises, none with a reference text is empty."""
 
 from __future__ import annotations
 

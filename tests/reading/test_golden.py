@@ -31,7 +31,7 @@ ARTICLES = "comments-ru comments-zh faq-buttons-es faq-details-ko script-el scri
 
 
 @pytest.mark.parametrize("name", ARTICLES.split())
-def test_a_page_whose_address_nobody_knows_is_not_taken_for_the_front_page_of_a_site(name: str) -> None:
+def test_page_without_a_url_is_not_classified_as_a_front_page(name: str) -> None:
     page = (GOLDEN / f"{name}.html").read_bytes()
     front = "https://example.org/"
     unknown, deep, at_front = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     "tag", ["div", "blockquote", "ul", "ul><li", "table><tr><td", "b", "svg", "template", "details", "section hidden"]
 )
-def test_deep_nesting_neither_raises_nor_loses_the_text_nor_takes_more_than_its_share(tag: str) -> None:
+def test_deep_nesting_keeps_the_text_within_time_and_memory(tag: str) -> None:
     spent = []
     for depth in (1_000, 100_000):
         before = time.process_time()
@@ -39,13 +39,13 @@ GENERATOR = "<meta name=generator content=Discourse>"
 SIGNED_POST = "<div class=post><b class=author_information><strong>x</strong></b><i class=post_date>2021-05-02</i><div class=post_body>one two"
 
 
-def told(kind: str, **more: object) -> str:
+def found(kind: str, **more: object) -> str:
     return f"<script type=application/ld+json>{json.dumps({'@type': kind, **more})}</script>"
 
 
 def told_posts(count: int) -> str:
     posts = [{"@type": "Comment", "text": f"The text of number {i} is here", "author": f"a{i}"} for i in range(count)]
-    return told("DiscussionForumPosting", text="Something", comment=posts) + "".join(f"<p>{p['text']}" for p in posts)
+    return found("DiscussionForumPosting", text="Something", comment=posts) + "".join(f"<p>{p['text']}" for p in posts)
 
 
 BIG = {
@@ -86,9 +86,9 @@ BIG = {
     "posts without a text": lambda n: GENERATOR + "<div class=comment><p class=tagline>x" * (n // 40),
     "signed siblings": lambda n: f"{GENERATOR}<div class=forum>" + "<div><b class=nick>x<i>y</i></b><time>3 May 2020</time> z</div>" * (n // 80),
     "siblings in siblings": lambda n: GENERATOR + "<div><p>x</p><b class=user>y</b><time>3 May 2020</time>" * (n // 60),
-    "prices": lambda n: told("Product", offers={"price": 3}) + "<p>1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 €</p>" * (n // 40),
-    "opening hours": lambda n: told("Store", openingHours=[f"Mo {i % 24}:{i % 60:02}-17:59" for i in range(99)]) + "<p>9:00 1.1 2h 3</p>" * (n // 20),
-    "ingredients": lambda n: told("Recipe", recipeIngredient=["a" * i for i in range(99)]) + "<p>" + "ab" * (n // 2),
+    "prices": lambda n: found("Product", offers={"price": 3}) + "<p>1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 €</p>" * (n // 40),
+    "opening hours": lambda n: found("Store", openingHours=[f"Mo {i % 24}:{i % 60:02}-17:59" for i in range(99)]) + "<p>9:00 1.1 2h 3</p>" * (n // 20),
+    "ingredients": lambda n: found("Recipe", recipeIngredient=["a" * i for i in range(99)]) + "<p>" + "ab" * (n // 2),
     "told posts": lambda n: told_posts(n // 100),
     "titles without an end": lambda n: "<title " * (n // 7),
     "templates without an end": lambda n: "<template>" * (n // 10),
@@ -280,7 +280,7 @@ STEERING += [plane << 16 | last for plane in range(17) for last in (0xFFFE, 0xFF
 
 @pytest.mark.req("NFR-WF-SEC-03")
 @pytest.mark.parametrize("code", STEERING, ids=hex)
-def test_separators_shorthand_controls_and_noncharacters_are_gone_and_counted(code: int) -> None:
+def test_separators_controls_and_noncharacters_are_removed_and_counted(code: int) -> None:
     """Just outside these ranges stand characters that stay: see the next test."""
     sign = chr(code)
     page = extract(

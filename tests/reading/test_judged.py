@@ -32,12 +32,12 @@ def judged(name: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     patch.setattr(content, "judge", watched)
     document = extract((FOLDER / f"{name}.html").read_bytes(), url=URL)
-    (told,) = seen
+    (found,) = seen
     return {
         "kind": document.kind,
-        "kinds": [round(value, 6) for value in told.kinds],
-        "odds": [round(value, 6) for value in told.odds],
-        "words": [int(value) for value in told.words],
+        "kinds": [round(value, 6) for value in found.kinds],
+        "odds": [round(value, 6) for value in found.odds],
+        "words": [int(value) for value in found.words],
         "markdown": document.markdown.split("\n"),
     }
 
@@ -46,10 +46,10 @@ def judged(name: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.usefixtures("either_judge")
 @pytest.mark.parametrize("name", PAGES)
 def test_the_judge_says_of_our_pages_what_it_has_always_said(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored, told = json.loads(STORED.read_text("utf-8"))[name], judged(name, monkeypatch)
+    stored, found = json.loads(STORED.read_text("utf-8"))[name], judged(name, monkeypatch)
     for numbers in ("kinds", "odds"):
-        assert told.pop(numbers) == pytest.approx(stored.pop(numbers), abs=2e-6)
-    assert told == stored
+        assert found.pop(numbers) == pytest.approx(stored.pop(numbers), abs=2e-6)
+    assert found == stored
 
 
 def test_the_pages_are_of_several_kinds() -> None:

@@ -127,7 +127,7 @@ def pages(draw: st.DrawFn) -> str:
 
 @pytest.mark.req("NFR-WF-SEC-03", "FR-WF-13a", "FR-WF-13d", "T-WF-EXT-02")
 @given(pages())
-def test_no_page_gives_raw_html_or_a_target_that_is_not_absolute_and_harmless(html: str) -> None:
+def test_markdown_has_no_raw_html_and_only_safe_absolute_targets(html: str) -> None:
     markdown_it = pytest.importorskip("markdown_it")
     page = extract(html, url=URL)
     for token in markdown_it.MarkdownIt("commonmark").enable("table").parse(page.markdown):

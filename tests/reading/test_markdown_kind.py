@@ -131,8 +131,8 @@ def test_raw_html_that_hides_or_runs_goes(written: str, kept: str) -> None:
 
 def test_what_is_hidden_is_counted() -> None:
     document = read_markdown("<!-- a --> <p hidden>b</p> <script>c</script> [x](javascript:y) \u200b\x1b[1m")
-    told = document.hygiene
-    assert (told.hidden_elements, told.dangerous_links, told.invisible_characters, told.control_characters) == (
+    found = document.hygiene
+    assert (found.hidden_elements, found.dangerous_links, found.invisible_characters, found.control_characters) == (
         3,
         1,
         1,

@@ -127,7 +127,7 @@ def test_only_web_addresses_are_canonical(address: str) -> None:
 
 
 @pytest.mark.req("FG-38")
-def test_the_types_of_linked_data_and_the_generator_are_told_once_and_clean() -> None:
+def test_linked_data_types_and_generator_are_unique_and_clean() -> None:
     data = [{"@type": ["NewsArticle", "Article"]}, {"@graph": [{"@type": "NewsArticle"}, {"@type": "Per\x1b[1mson\n"}]}]
     head = (
         f'<script type="application/ld+json">{json.dumps(data)}</script><meta name=Generator content=" Sphinx\n8\x07">'
@@ -192,7 +192,7 @@ def test_all_authors_are_told_once() -> None:
         (f'<a href="/author/x">{"a long text " * 9}</a>', None),
     ],
 )
-def test_an_author_is_found_by_the_link_to_their_page_but_not_in_a_list_of_teasers(body: str, author: str) -> None:
+def test_author_is_found_by_profile_link_but_not_in_teasers(body: str, author: str) -> None:
     assert extract(f"<title>x</title>{body}", url=URL).metadata.author == author
 
 

@@ -1,4 +1,4 @@
-"""Prices, stock, ratings, ingredients, opening hours: what machines are told comes out only where people see it."""
+"""Prices, stock, ratings, ingredients, opening hours: structured data is used only if it is visible on the page."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ LAMP = {
 }
 
 
-def page(told: Any, *shown: str, kept: str = "") -> str:
+def page(message: Any, *shown: str, kept: str = "") -> str:
     """The plain rules for small pages leave out what stands in `aside`."""
     beside = "".join(f"<p>{text}</p>" for text in shown)
-    data = f"<script type='application/ld+json'>{json.dumps(told)}</script>"
+    data = f"<script type='application/ld+json'>{json.dumps(message)}</script>"
     return f"{data}<main><h1>Lamp</h1><p>{TEXT}</p>{kept}</main><aside>{beside}</aside>"
 
 
-def listed(told: Any, *shown: str, kept: str = "") -> list[str]:
-    return [line[2:] for line in extract(page(told, *shown, kept=kept)).markdown.split("\n") if line.startswith("- ")]
+def listed(message: Any, *shown: str, kept: str = "") -> list[str]:
+    return [
+        line[2:] for line in extract(page(message, *shown, kept=kept)).markdown.split("\n") if line.startswith("- ")
+    ]
 
 
 @pytest.mark.req("FR-WF-13")
@@ -72,7 +74,7 @@ def test_control_other_objects_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "message",
     [
         {"@type": "Product", "offers": "soon"}, {"@type": "Product", "offers": [None, 3, {"price": {"a": 1}}]}, {"@type": ["Product", 3]},
         {"@type": "Product", "offers": {"price": "9" * 400}, "aggregateRating": [[]]}, {"@type": "Product", "offers": {"availability": 3}},
@@ -80,8 +82,8 @@ def test_control_other_objects_do_not_matter() -> None:
         {"@type": "Store", "openingHoursSpecification": [{"opens": 3, "closes": "18:00"}, {"opens": "aa:bb", "closes": ":"}]},
     ],
 )  # fmt: skip
-def test_whatever_is_told_a_page_is_read(told: dict[str, Any]) -> None:
-    assert TEXT in extract(page(told, "49,90 €", "9:00 - 18:00")).markdown
+def test_whatever_is_told_a_page_is_read(message: dict[str, Any]) -> None:
+    assert TEXT in extract(page(message, "49,90 €", "9:00 - 18:00")).markdown
 
 
 @pytest.mark.req("FR-WF-13")
@@ -135,7 +137,7 @@ def reviewed(product: float, odds: float, rest: int) -> list[bool]:
     ("product", "odds", "rest", "kept"),
     [(0.9, 0.4, 80, False), (0.9, 0.6, 80, True), (0.2, 0.4, 80, True), (0.9, 0.4, 20, True)],
 )
-def test_reviews_that_the_judge_doubts_go_where_the_page_tells_of_its_product(
+def test_doubtful_reviews_are_dropped_on_pages_with_product_data(
     product: float, odds: float, rest: int, kept: bool
 ) -> None:
     assert reviewed(product, odds, rest) == [True, kept]

@@ -43,8 +43,8 @@ def refusal(body: bytes) -> SpanielError:
 def sentences(count: int, seed: int = 1) -> str:
     """Words in an order that does not come back."""
     words, chance = SENTENCE.replace(",", "").replace(".", "").lower().split(), random.Random(seed)
-    told = (" ".join(chance.choices(words, k=chance.randint(8, 16))) for _ in range(count))
-    return " ".join(f"{text.capitalize()}." for text in told)
+    found = (" ".join(chance.choices(words, k=chance.randint(8, 16))) for _ in range(count))
+    return " ".join(f"{text.capitalize()}." for text in found)
 
 
 STORY = [
@@ -133,7 +133,7 @@ def test_running_heads_and_page_numbers_go_and_what_looks_like_them_stays() -> N
     assert "Journal of Bridges" in two.markdown  # twice is not plainly again and again
 
 
-def test_a_foot_that_is_drawn_first_comes_last_and_a_head_that_is_drawn_last_comes_first() -> None:
+def test_header_and_footer_are_ordered_by_position_not_drawing_order() -> None:
     text = [(72, 700 - 30 * number, f"line {number} of the page") for number in range(12)]
     body = pdfs.drawn([(280, 30, "the foot"), *text, (72, 810, "the head")])
     lines = re.findall(".+", understood(body).markdown)
@@ -193,8 +193,8 @@ def test_the_outline_says_what_is_a_heading_and_how_deep() -> None:
     plain = [("BodyText", "Why bridges"), ("BodyText", sentences(9, 1)), ("BodyText", "2.1 Of stone"), ("BodyText", sentences(9, 2))]  # fmt: skip
     body = pdfs.set_by_reportlab(plain)
     assert "#" not in understood(body).markdown
-    told = pdfs.with_outline(body, [("Why bridges", 0, 0), ("Of stone", 0, 1), ("Not there", 0, 0)])
-    assert re.findall("^#.*", understood(told).markdown, re.MULTILINE) == ["# Why bridges", "## 2.1 Of stone"]
+    found = pdfs.with_outline(body, [("Why bridges", 0, 0), ("Of stone", 0, 1), ("Not there", 0, 0)])
+    assert re.findall("^#.*", understood(found).markdown, re.MULTILINE) == ["# Why bridges", "## 2.1 Of stone"]
 
 
 def test_what_the_document_says_about_itself_is_told() -> None:

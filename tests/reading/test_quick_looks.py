@@ -41,7 +41,7 @@ def test_a_plain_address_is_made_absolute_like_any_other(base: str, targets: lis
 
 
 @pytest.mark.req("FR-WF-13a")
-def test_most_addresses_from_the_root_are_plain_and_none_that_could_mean_another() -> None:
+def test_root_relative_fast_path_takes_only_unambiguous_urls() -> None:
     plain = ("/", "/a/b.html", "/a?b=c&d=/e", "#part-2", "/a/b/#c", "/a.b/c..d")
     assert [target for target in plain if PLAIN_TARGET.fullmatch(target)] == list(plain)
     others = ("//host/a", "/../a", "/a/../b", "/a//b", "/%2e/a", "a/b", "", "/a b", "/a\\b", "/ü", "/a'b")

@@ -174,9 +174,9 @@ def test_where_only_an_age_is_shown_the_day_comes_from_the_attribute() -> None:
 
 
 def test_every_selector_of_the_data_can_be_used() -> None:
-    told = data_file("threads")
+    found = data_file("threads")
     page = parse("<p>x</p>")
-    for row in [told["microdata"], told["siblings"], *told["program"]]:
+    for row in [found["microdata"], found["siblings"], *found["program"]]:
         for key in ("author", "date", "body", "below", "title"):
-            if isinstance(row.get(key), str) and not (key == "below" and row is told["microdata"]):
+            if isinstance(row.get(key), str) and not (key == "below" and row is found["microdata"]):
                 page.select(row[key])

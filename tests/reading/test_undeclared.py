@@ -55,7 +55,7 @@ def test_utf_8_is_no_guess(language: str) -> None:
 
 
 @pytest.mark.req("FR-WF-10i", "D2-36")
-def test_what_declares_a_charset_is_read_in_it_whatever_its_bytes_look_like() -> None:
+def test_declared_charset_overrides_detection() -> None:
     page = PAGE.format(RAIN["ru"]).encode("windows-1251")
     assert read(page, "text/html; charset=windows-1251", None).notes == ()
     for declared in (page.replace(b"<title>", b"<meta charset=utf-8><title>"), b"\xef\xbb\xbf" + page):

@@ -63,7 +63,7 @@ class Scales:
         return Cost(**json.loads(self._process.stdout.readline()))
 
     def growth(self, name: str, small: int, large: int) -> float:
-        """How much more processor time the larger page takes, the best of three; below 10 ms nothing is told apart."""
+        """How much more processor time the larger page takes, the best of three; below 10 ms it cannot be measured."""
         best = float("inf")
         for _ in range(3):
             best = min(best, self.weigh(name, large).seconds / max(0.01, self.weigh(name, small).seconds))
@@ -89,14 +89,14 @@ def _read(name: str, body: bytes) -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     PEAK.write_text("5")
     before, start = _peak(), time.process_time()
-    told: dict[str, Any] = {"name": name, "size": len(body), "refused": ""}
+    result: dict[str, Any] = {"name": name, "size": len(body), "refused": ""}
     try:
         content_type = name.partition(": ")[0] if name in NAMES else "text/html"
         document = read(body, content_type, URL)
-        told |= {"markdown": len(document.markdown.encode()), "cut": bool(document.notes)}
+        result |= {"markdown": len(document.markdown.encode()), "cut": bool(document.notes)}
     except SpanielError as error:
-        told["refused"] = str(error)
-    return told | {"seconds": time.process_time() - start, "memory": _peak() - before}
+        result["refused"] = str(error)
+    return result | {"seconds": time.process_time() - start, "memory": _peak() - before}
 
 
 def _weigh(name: str, size: int) -> dict[str, Any]:
@@ -110,9 +110,9 @@ def _weigh(name: str, size: int) -> dict[str, Any]:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as source:
-        told = source.read()
+        result = source.read()
     os.waitpid(child, 0)
-    return json.loads(told) if told else Cost(name, len(body))._asdict()
+    return json.loads(result) if result else Cost(name, len(body))._asdict()
 
 
 def main() -> None:

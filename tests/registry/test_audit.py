@@ -1,4 +1,4 @@
-"""Links that data files cite: found wherever they stand, classed, and told with the gap or what is to be reviewed."""
+"""Links in data files: found at any depth, classified, and reported with gaps and links to review."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_link_has_a_class_and_a_gap_where_it_is_not_informative(url: str, link
 
 
 @pytest.mark.req("CP-14", "CP-15")
-def test_how_a_link_may_be_cited_meanwhile_is_told_where_the_data_say_whose_it_is() -> None:
+def test_citation_is_proposed_if_the_data_name_the_entity() -> None:
     assert finding("https://www.sepe.es/", "SEPE").note == (
         'cite as "Puedes consultar mas informacion en la web del SEPE (sepe.es)"'
     )
@@ -84,7 +84,7 @@ def test_how_a_link_may_be_cited_meanwhile_is_told_where_the_data_say_whose_it_i
         ("https://a.gob.es/certificado-digital", None),
     ],
 )
-def test_a_generic_slug_that_alone_makes_a_link_informative_is_to_be_reviewed(url: str, slug: str | None) -> None:
+def test_link_that_is_informative_by_a_generic_slug_needs_review(url: str, slug: str | None) -> None:
     assert generic_slug(url, load("clara")) == slug
     found = finding(url)
     assert found.link_class == "informative"

@@ -113,7 +113,7 @@ def test_nothing_is_written_through_what_is_no_file(tmp_path: Path, kind: str) -
         assert b"/x" in planted.read_bytes()
 
 
-def test_a_folder_that_is_a_link_is_refused_and_one_that_all_may_write_to_is_only_read(tmp_path: Path) -> None:
+def test_linked_folder_is_refused_and_world_writable_one_is_read_only(tmp_path: Path) -> None:
     found = database(tmp_path / "urls", example_com=MINIMAL)
     (tmp_path / "link").symlink_to(tmp_path / "urls")
     assert "symbolic link" in message(registry.open, tmp_path / "link")
@@ -145,7 +145,7 @@ def test_a_file_keeps_its_mode_and_a_new_one_has_the_usual(tmp_path: Path) -> No
 
 
 @pytest.mark.req("DB-04")
-def test_what_somebody_changes_meanwhile_without_the_lock_is_not_overwritten(tmp_path: Path) -> None:
+def test_changes_made_without_the_lock_are_not_overwritten(tmp_path: Path) -> None:
     found = database(tmp_path, example_com=MINIMAL)
 
     def add() -> None:
@@ -238,7 +238,7 @@ def test_a_lock_that_its_holder_removed_meanwhile_locks_nothing(
         assert opened == [(tmp_path / "removed").stat().st_ino, (tmp_path / LOCK).stat().st_ino]
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_without_a_word_of_the_lock(tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported_without_the_lock_file(tmp_path: Path) -> None:
     urls = tmp_path / "urls"
     urls.mkdir()
     with files.opened(str(urls)) as folder:
@@ -247,10 +247,10 @@ def test_a_folder_that_cannot_be_written_to_is_told_without_a_word_of_the_lock(t
             with writing(folder, 0.05):
                 raise AssertionError
 
-        urls.rmdir()  # there is no folder that root may not write to
-        told = message(write)
-    assert "the folder cannot be written to" in told
-    assert LOCK not in told
+        urls.rmdir()  # root can write to every folder
+        reason = message(write)
+    assert "the folder cannot be written to" in reason
+    assert LOCK not in reason
 
 
 def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_cname_leads_to_the_file_of_the_main_host(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("DB-11")
-def test_while_somebodys_cnames_cannot_be_read_no_host_gets_a_file_of_its_own(tmp_path: Path) -> None:
+def test_unreadable_cnames_prevent_new_host_files(tmp_path: Path) -> None:
     found = database(tmp_path, broken_example=b"---\ncnames: nonsense\n---\n", fine_example=MINIMAL)
 
     def add(url: str) -> None:
@@ -327,7 +327,7 @@ def test_a_database_is_made_once_and_for_everybody(tmp_path: Path) -> None:
 
 @pytest.mark.req("DB-13")
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reason"),
     [
         ('policy = "nonsense"', "registry.toml.policy: no policy 'nonsense'"),
         ('policy = "../mine.toml"', "must be the name of a policy"),
@@ -343,13 +343,13 @@ def test_a_database_is_made_once_and_for_everybody(tmp_path: Path) -> None:
         ("nonsense", "not TOML"),
     ],
 )
-def test_rules_that_are_wrong_are_refused_by_key(tmp_path: Path, text: str, told: str) -> None:
+def test_rules_that_are_wrong_are_refused_by_key(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "registry.toml").write_text(text, encoding="utf-8")
 
     def use() -> None:
         registry.open(tmp_path).rules.admit("http://example.com/")
 
-    assert told in message(use)
+    assert reason in message(use)
 
 
 @pytest.mark.req("DB-08", "DB-13")

@@ -128,19 +128,19 @@ def test_what_could_not_be_moved_without_changing_a_value_is_left_alone() -> Non
 
 
 @pytest.mark.req("DB-11")
-def test_a_folder_is_formatted_file_by_file_and_the_second_time_nothing_is_left_to_do(tmp_path: Path) -> None:
+def test_formatting_a_folder_is_idempotent(tmp_path: Path) -> None:
     found = database(tmp_path, m_example=ODDITIES["unsorted"], b_example=MINIMAL, c_example=b"---\n---\nbroken\n")
-    told: list[SpanielError] = []
-    assert [(Path(each.file).name, each.line) for each in misfits(found, told.append)] == [("m.example.yaml", 3)]
+    result: list[SpanielError] = []
+    assert [(Path(each.file).name, each.line) for each in misfits(found, result.append)] == [("m.example.yaml", 3)]
     before = contents(tmp_path)
-    assert [Path(each.file).name for each in reformat(found, told.append)] == ["m.example.yaml"]
+    assert [Path(each.file).name for each in reformat(found, result.append)] == ["m.example.yaml"]
     after = contents(tmp_path)
     assert after["m.example.yaml"] == form(ODDITIES["unsorted"])
     assert {name for name in before if before[name] != after[name]} == {"m.example.yaml"}
-    assert not list(reformat(found, told.append))
+    assert not list(reformat(found, result.append))
     assert contents(tmp_path) == after
-    assert all("c.example.yaml:3:1" in error.message for error in told)
-    assert len(told) == 3
+    assert all("c.example.yaml:3:1" in error.message for error in result)
+    assert len(result) == 3
 
 
 @pytest.mark.req("DB-03")

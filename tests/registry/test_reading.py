@@ -11,7 +11,7 @@ from spaniel import registry
 from spaniel.errors import Code, SpanielError
 from spaniel.registry.folder import stranger
 from spaniel.registry.host_file import read_file
-from spaniel.registry.yaml_text import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, read_plain, split
+from spaniel.registry.yaml_text import LARGEST_FILE, LONGEST_DOCUMENT, MAX_DOCUMENTS, decode, read_plain, split
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
 
 
@@ -40,7 +40,7 @@ def test_the_documents_minimal_file_has_one_record_and_says_nothing_else(tmp_pat
 
 
 @pytest.mark.req("DB-01")
-def test_each_file_is_about_one_host_and_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
+def test_files_have_one_host_each_and_are_sorted_by_name(tmp_path: Path) -> None:
     found = database(tmp_path, b_example=MINIMAL, a_example=b"---\n---\n_path: /x\n---\n_path: /y?z=1\n")
     assert [record.url for record in found] == [
         "http://a.example/x",
@@ -153,7 +153,7 @@ def test_the_scheme_is_the_files_else_the_folders(metadata: str, folder: str, sc
 
 @pytest.mark.req("DB-05", "DB-11", "DB-13")
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "reason"),
     [
         ("note: x\n", "example.com.yaml:2:1: the record has no _path"),
         ("", "example.com.yaml:2:1: the record has no _path"),
@@ -192,13 +192,13 @@ def test_the_scheme_is_the_files_else_the_folders(metadata: str, folder: str, sc
         ("_path: /a\nx: [1, 2\n", "example.com.yaml:5:1: did not find expected ',' or ']'"),
     ],
 )
-def test_a_broken_record_is_refused_with_line_column_and_reason(record: str, told: str) -> None:
-    assert refused(f"---\n---\n{record}".encode()).startswith(told)
+def test_a_broken_record_is_refused_with_line_column_and_reason(record: str, reason: str) -> None:
+    assert refused(f"---\n---\n{record}".encode()).startswith(reason)
 
 
 @pytest.mark.req("DB-02", "DB-11")
 @pytest.mark.parametrize(
-    ("metadata", "told"),
+    ("metadata", "reason"),
     [
         ("cnames:\n- example.com\n", ":2:1: 'example.com' is the file's own host"),
         ("cnames:\n- a.example\n- a.example\n", ":2:1: 'a.example' stands here twice"),
@@ -215,13 +215,13 @@ def test_a_broken_record_is_refused_with_line_column_and_reason(record: str, tol
         ("- a\n", ":2:1: a document holds keys"),
     ],
 )
-def test_broken_metadata_are_refused_likewise(metadata: str, told: str) -> None:
-    assert refused(f"---\n{metadata}---\n_path: /\n".encode()).startswith(f"example.com.yaml{told}")
+def test_broken_metadata_are_refused_likewise(metadata: str, reason: str) -> None:
+    assert refused(f"---\n{metadata}---\n_path: /\n".encode()).startswith(f"example.com.yaml{reason}")
 
 
 @pytest.mark.req("DB-01", "DB-11")
 @pytest.mark.parametrize(
-    ("raw", "told"),
+    ("raw", "reason"),
     [
         (b"", ":1:1: the file has no documents"),
         (b"# only a comment\n", ":1:1: the file has no documents"),
@@ -253,8 +253,8 @@ def test_broken_metadata_are_refused_likewise(metadata: str, told: str) -> None:
         (b"%TAG ! tag:example.com,2000:\n---\n--- !x\n_path: /\n", ":"),
     ],
 )
-def test_a_file_that_is_no_such_text_is_refused(raw: bytes, told: str) -> None:
-    assert refused(raw).startswith(f"example.com.yaml{told}")
+def test_a_file_that_is_no_such_text_is_refused(raw: bytes, reason: str) -> None:
+    assert refused(raw).startswith(f"example.com.yaml{reason}")
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_record_may_have_so_many_characters_and_no_more() -> None:
 
 
 def test_a_file_of_marks_is_refused_before_it_takes_memory() -> None:
-    text = "---\n" * (MOST_DOCUMENTS + 1)
+    text = "---\n" * (MAX_DOCUMENTS + 1)
     tracemalloc.start()
     try:
         assert "more than 250,000 records" in refused(text.encode())
@@ -333,9 +333,9 @@ def test_a_host_in_two_files_is_refused(other: bytes, tmp_path: Path) -> None:
     with pytest.raises(SpanielError) as caught:
         list(found)
     assert "the cname 'www.example.com' belongs to" in caught.value.message
-    told: list[SpanielError] = []
-    assert len(list(found.records(refused=told.append))) == 1  # the others are read on
-    assert len(told) == 1
+    reason: list[SpanielError] = []
+    assert len(list(found.records(refused=reason.append))) == 1  # the others are read on
+    assert len(reason) == 1
 
 
 def test_a_folder_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_any_text_is_written_so_that_it_is_read_again_and_by_others(text: str) -
 
 
 @pytest.mark.req("DB-13")
-def test_a_hash_is_written_plain_where_that_is_safe_and_quoted_where_it_is_not() -> None:
+def test_hash_is_quoted_only_if_necessary() -> None:
     assert scalar(HASH) == HASH
     assert scalar("1" * 64) == f"'{'1' * 64}'"
     assert scalar("2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824")[0] == "2"
@@ -216,10 +216,10 @@ def test_a_move_onto_another_record_or_from_nowhere_changes_nothing(tmp_path: Pa
     found = database(tmp_path, a_example=b"---\n---\n_path: /a\n---\n_path: /b\n--- {_path: /c}\n")
     before = (tmp_path / "a.example.yaml").read_bytes()
     with found.editing() as editor:
-        for old, new, told in (("/a", "/b", "already"), ("/x", "/y", "no record"), ("/c", "/d", "within braces")):
+        for old, new, result in (("/a", "/b", "already"), ("/x", "/y", "no record"), ("/c", "/d", "within braces")):
             with pytest.raises(SpanielError) as caught:
                 editor.move(f"http://a.example{old}", f"http://a.example{new}")
-            assert told in caught.value.message
+            assert result in caught.value.message
         assert not editor.move("http://a.example/a", "http://a.example/a").is_new
     assert (tmp_path / "a.example.yaml").read_bytes() == before
 
@@ -236,7 +236,7 @@ def test_a_new_record_stands_before_the_first_that_sorts_after_it() -> None:
 
 
 @pytest.mark.req("DB-12")
-def test_a_file_is_made_as_the_document_has_it_and_gone_when_nothing_is_left(tmp_path: Path) -> None:
+def test_file_is_created_as_specified_and_removed_when_empty(tmp_path: Path) -> None:
     found = database(tmp_path)
     with found.editing() as editor:
         editor.add("http://example.com")
@@ -246,7 +246,7 @@ def test_a_file_is_made_as_the_document_has_it_and_gone_when_nothing_is_left(tmp
     assert not (tmp_path / "example.com.yaml").exists()
 
 
-def test_a_file_that_still_says_something_stays_and_so_does_one_that_nobody_touched(tmp_path: Path) -> None:
+def test_file_with_content_and_unchanged_file_stay(tmp_path: Path) -> None:
     found = database(tmp_path, a_example=b"---\ncnames:\n- b.example\n---\n_path: /\n", bare_example=b"---\n")
     with found.editing() as editor:
         assert editor.remove("http://b.example/")
@@ -255,9 +255,7 @@ def test_a_file_that_still_says_something_stays_and_so_does_one_that_nobody_touc
     assert (tmp_path / "bare.example.yaml").read_bytes() == b"---\n"
 
 
-def test_a_move_is_written_where_it_goes_before_it_is_gone_from_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_move_writes_the_target_before_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = database(tmp_path, a_example=b"---\n---\n_path: /1\n", z_example=MINIMAL)
     order: list[str] = []
     real = files.write_text

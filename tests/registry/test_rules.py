@@ -21,12 +21,12 @@ def test_an_allowlist_is_a_list_or_a_file_in_the_folder(tmp_path: Path, form: st
     with registry.open(tmp_path).editing() as editor:
         for host in ("gob.example", "www.gob.example", "a.gob.example:8080", "a.below.example", "one.example"):
             assert editor.add(f"http://{host}/").is_new
-        told = [message(lambda host=host: editor.add(f"http://{host}/")) for host in ("ads.gob.example", "b.example")]
+        found = [message(lambda host=host: editor.add(f"http://{host}/")) for host in ("ads.gob.example", "b.example")]
     place = "official.txt" if form == "official.txt" else "registry.toml"
     line = "line 5" if form == "official.txt" else "entry 4"
-    assert f"{line} of " in told[0]
-    assert told[0].endswith(f"{place} blocks it")
-    assert told[1].endswith(f"{place} names it")
+    assert f"{line} of " in found[0]
+    assert found[0].endswith(f"{place} blocks it")
+    assert found[1].endswith(f"{place} names it")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_rules_from_a_stranger_lead_to_no_file_outside_of_the_folder(tmp_path: P
     (folder / "registry.toml").write_text('allowlist = "own.txt"', encoding="utf-8")
     assert registry.open(folder).rules.allowlist  # the control: a file of its own is read
     (folder / "registry.toml").write_text(f"allowlist = {json.dumps(named)}", encoding="utf-8")
-    told = message(lambda: registry.open(folder))
-    assert told.endswith("registry.toml.allowlist: must be a list of hosts, or the name of a file in the same folder")
+    found = message(lambda: registry.open(folder))
+    assert found.endswith("registry.toml.allowlist: must be a list of hosts, or the name of a file in the same folder")
 
 
 def test_an_allowlist_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:

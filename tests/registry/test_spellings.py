@@ -61,7 +61,7 @@ def test_a_url_whose_path_stands_in_a_file_is_known_however_it_is_spelt(tmp_path
     assert found.find(f"http://example.com{path}")
 
 
-def test_two_spellings_that_stand_in_a_file_are_both_found_and_removed_one_by_one(tmp_path: Path) -> None:
+def test_two_spellings_in_a_file_are_found_and_removed_separately(tmp_path: Path) -> None:
     """As real files have them, though their host does not mind case."""
     raw = b"---\ncase-sensitive-paths: false\n---\n_path: /A\n---\n_path: /AB\n---\n_path: /aB\n"
     with database(tmp_path, example_com=raw).editing() as editor:

@@ -1,4 +1,4 @@
-"""Causes before consequences: a host that cannot be reached is told as that, not as a robots.txt that is missing."""
+"""A host that cannot be reached is reported as that, not as a missing robots.txt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.net.servers import Wire, serve, site, tls_for
 
 
 def closed_port() -> int:
-    """A port at which nobody listens."""
+    """A port without a listener."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -51,7 +51,7 @@ async def test_a_refused_connection_is_told_as_that(fail_open: bool) -> None:
 
 @pytest.mark.req("D2-45")
 @pytest.mark.parametrize("path", ["/a", "/robots.txt"])
-async def test_a_certificate_that_nobody_trusts_is_told_as_that_with_the_setting_that_helps(path: str) -> None:
+async def test_untrusted_certificate_is_reported_with_the_setting_that_helps(path: str) -> None:
     pages = {"/robots.txt": (200, ["Content-Type: text/plain"], b""), "/a": (200, ["Content-Type: text/plain"], b"a")}
     async with serve(site(pages), tls=tls_for("site.example")) as server, rooms_at(server.port) as services:
         error = await refusal(server.url(path, "site.example"), services)
@@ -84,13 +84,13 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
         elsewhere = redirect(f"http://other.example:{port}/robots.txt")
         unknown = redirect(f"http://unknown.example:{port}/robots.txt")
         troubles = (text("", 503), "503"), (reset, "closed"), (elsewhere, "refused"), (unknown, "unknown.example")
-        for trouble, told in troubles:
+        for trouble, result in troubles:
             there.pages["/robots.txt"] = trouble
             async with rooms_at(there.port, port) as services:
                 error = await refusal(there.url("/a"), services)
                 assert error.code is Code.ROBOTS_UNAVAILABLE
                 assert "cause" not in error.details
-                assert told in error.message
+                assert result in error.message
             async with rooms_at(there.port, port, fail_open=True) as services:  # the control: the page itself is there
                 found: FetchedPage = await retrieve(parse(there.url("/a")), services.door, Deadline(10))
                 assert found.page.body == b"a"

@@ -122,9 +122,7 @@ def test_a_flipped_byte_is_as_if_nothing_were_there(
 
 
 @pytest.mark.parametrize("when", [b"1.2.3", b"1000.0.", b"", b"nan", b"inf", b"-1000.0", b"1e3", b"9" * 5_000])
-def test_a_file_that_does_not_say_when_it_was_fetched_is_as_if_it_were_not_there(
-    disk: DiskCache, tmp_path: Path, when: bytes
-) -> None:
+def test_file_without_a_fetch_time_is_a_miss(disk: DiskCache, tmp_path: Path, when: bytes) -> None:
     disk.write(ORIGIN, StoredFile(b"x", 1000.0))
     path = only_file(tmp_path)
     path.write_bytes(path.read_bytes().replace(b" 1000.0\n", b" %b\n" % when))
@@ -263,7 +261,7 @@ def test_whoever_makes_the_root_makes_it_so_that_the_page_cache_takes_it(tmp_pat
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "root", tmp_path / "root" / "robots")} == {0o700}
 
 
-def test_a_root_that_was_left_open_to_the_group_is_closed_by_the_page_cache_and_used_by_both(tmp_path: Path) -> None:
+def test_group_writable_root_is_closed_and_shared_with_the_page_cache(tmp_path: Path) -> None:
     """As earlier versions left it under a umask of 002."""
     root = tmp_path / "root"
     disk = DiskCache(root / "robots", DAY)
@@ -356,7 +354,7 @@ def test_the_bound_holds_after_each_write(tmp_path: Path, most: int, fewest: int
 def test_the_folder_keeps_so_many_files_and_the_oldest_go_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_cache, "MOST_FILES", 20)
+    monkeypatch.setattr(disk_cache, "MAX_FILES", 20)
     paths = stocked(tmp_path / "robots", 25)
     theirs = planted(tmp_path / "robots")
     disk = DiskCache(tmp_path / "robots", DAY)
@@ -374,7 +372,7 @@ def test_the_folder_keeps_so_many_bytes_and_the_oldest_go_first(
     paths = stocked(tmp_path / "robots", 8, 1000)
     size = paths[0].stat().st_size
     for most, left in [(8 * size, 8), (8 * size - 1, 7), (3 * size, 3)]:  # as many as fit, and no more
-        monkeypatch.setattr(disk_cache, "MOST_BYTES", most)
+        monkeypatch.setattr(disk_cache, "MAX_BYTES", most)
         DiskCache(tmp_path / "robots", DAY).sweep(time.time())
         assert [path for path in paths if path.exists()] == paths[8 - left :]
 
@@ -387,7 +385,7 @@ def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache)
         assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
 
 
-@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 10), ("MOST_BYTES", 1000)])
+@pytest.mark.parametrize(("bound", "most"), [("MAX_FILES", 10), ("MAX_BYTES", 1000)])
 def test_a_folder_of_far_too_much_comes_down_sweep_by_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
@@ -402,9 +400,7 @@ def test_a_folder_of_far_too_much_comes_down_sweep_by_sweep(
     assert left == [25, 13, 10, 10]  # 15 of 20, 12 of 20, 3 of 13, none
 
 
-def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_runs_periodically_in_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 5)
     swept: Queue[threading.Thread] = Queue()
     monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(threading.current_thread()))
@@ -413,7 +409,7 @@ def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
         disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
     sweepers = {swept.get(timeout=60), swept.get(timeout=60)}
     assert threading.current_thread() not in sweepers
-    assert all(thread.daemon for thread in sweepers)  # nobody waits for them when the process ends
+    assert all(thread.daemon for thread in sweepers)  # not awaited when the process ends
     assert swept.empty()
 
 

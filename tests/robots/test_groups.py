@@ -53,7 +53,7 @@ def test_of_the_tokens_that_are_contained_the_longest_wins_not_the_last() -> Non
 
 
 @pytest.mark.req("FR-WF-08b", "T-WF-ROB-05")
-def test_the_group_of_all_is_for_those_without_one_and_adds_nothing_to_the_others() -> None:
+def test_star_group_applies_only_to_agents_without_a_group() -> None:
     assert not allowed(SOME, "/all", "curl/8")
     assert allowed(SOME, "/all", OURS)
 
@@ -86,7 +86,7 @@ def test_what_is_no_rule_ends_no_group(between: str) -> None:
 
 
 @pytest.mark.req("FR-WF-08b")
-def test_an_agent_line_after_a_rule_starts_a_new_group_even_if_the_rule_is_empty() -> None:
+def test_agent_line_after_an_empty_rule_starts_a_new_group() -> None:
     body = lines("User-agent: a", "Disallow:", "User-agent: b", "Disallow: /")
     assert allowed(body, "/", "a")
     assert not allowed(body, "/", "b")
@@ -115,7 +115,7 @@ def test_versions_stars_and_digits_in_agent_lines_are_understood(value: str, age
 
 
 @pytest.mark.req("FR-WF-08e")
-def test_a_token_with_a_digit_is_not_cut_down_to_a_letter_that_is_in_every_name() -> None:
+def test_token_with_a_digit_is_not_truncated() -> None:
     assert allowed(lines("User-agent: W3C-checklink", "Disallow: /"), "/")
 
 

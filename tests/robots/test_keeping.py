@@ -16,7 +16,7 @@ from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.robots import gate as gate_module
 from spaniel.robots import rules as rules_module
-from spaniel.robots.gate import MOST_BYTES, RobotsGate, RobotsPermission, RobotsSettings, _CachedFile, _weight
+from spaniel.robots.gate import MAX_BYTES, RobotsGate, RobotsPermission, RobotsSettings, _CachedFile, _weight
 from spaniel.robots.rules import LIMIT, Line, RobotsDecision, RobotsFile, RuleIndex
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
@@ -38,7 +38,7 @@ class Asking:
         return await self.gate.require(url, await self._services.guard.vet(url, Deadline(10)), Deadline(10))
 
     async def is_known(self, host: str) -> bool:
-        """Whether nobody is asked about this host now; afterwards it is known."""
+        """Whether robots.txt of this host is cached now; afterwards it is."""
         before = self._site.requests["/robots.txt"]
         await self(host)
         return self._site.requests["/robots.txt"] == before
@@ -69,7 +69,7 @@ async def test_files_are_kept_as_long_as_their_bytes_have_room(
     monkeypatch: pytest.MonkeyPatch, room: int, both: bool
 ) -> None:
     """To the byte: what failed counts for nothing, and what was fetched again counts once."""
-    monkeypatch.setattr(gate_module, "MOST_BYTES", 2 * _weight(b"User-agent: *\nDisallow: /secret\n") + room)
+    monkeypatch.setattr(gate_module, "MAX_BYTES", 2 * _weight(b"User-agent: *\nDisallow: /secret\n") + room)
     clock = FakeClock()
     async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
         asking = Asking(RobotsGate(services.http, services.guard, clock=clock.monotonic), services, site)
@@ -129,7 +129,7 @@ def test_files_take_128_megabytes_of_memory_together() -> None:
     for name, size in [("a", 1), ("b", MEGABYTE // 2), ("c", MEGABYTE * 255 // 2)]:
         gate._keep(name, _CachedFile(parse_robots(b""), inf, 0, size))
     assert list(gate._kept) == ["b", "c"]  # these are 128 to the byte
-    assert MOST_BYTES == 128 * MEGABYTE
+    assert MAX_BYTES == 128 * MEGABYTE
 
 
 MEGABYTE = 1_048_576
@@ -181,7 +181,7 @@ async def test_no_more_is_taken_from_the_wire_than_is_read() -> None:
         with pytest.raises(SpanielError, match="disallows /b"):  # the control
             await asking("site.example", "/b")
         await http.close()
-    assert http.brought == [LIMIT + 1]
+    assert http.fetched == [LIMIT + 1]
 
 
 @pytest.mark.req("FR-WF-08")
@@ -270,6 +270,6 @@ async def test_whoever_closes_the_gate_waits_until_its_flights_have_ended() -> N
         waiting.cancel()
         await asyncio.wait([waiting])
         flights = {task for task in asyncio.all_tasks() - before if "_fly" in str(task.get_coro())}
-        assert [flight.done() for flight in flights] == [False]  # nobody waits for it, and it goes on
+        assert [flight.done() for flight in flights] == [False]  # not awaited, and it goes on
         await asking.gate.close()
         assert [flight.cancelled() for flight in flights] == [True]

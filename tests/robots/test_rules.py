@@ -258,7 +258,7 @@ def test_a_crawl_delay_is_for_every_agent_of_its_list() -> None:
 
 
 @pytest.mark.parametrize("line", ["Crawl-delay: 3", "Content-Signal: x", "Disallow: /", "Foo: bar", "nonsense"])
-def test_what_stands_before_the_first_agent_or_is_unknown_is_said_to_nobody(line: str) -> None:
+def test_rules_before_the_first_agent_and_unknown_keys_are_ignored(line: str) -> None:
     assert parse(lines(line, "User-agent: *", "Allow: /")).decide(OURS, "/")[3:] == (None, None)
     if line.startswith(("Foo", "nonsense")):
         assert parse(lines("User-agent: *", line, "Allow: /")).decide(OURS, "/")[3:] == (None, None)

@@ -188,6 +188,6 @@ def test_columns_of_a_dump_become_keys() -> None:
 
 
 def test_commands_list_all_kinds() -> None:
-    from spaniel.cli.lists import KINDS
+    from spaniel.cli.inputs import KINDS
 
     assert [*KINDS, "site"] == list(LISTS)

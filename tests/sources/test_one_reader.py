@@ -177,7 +177,7 @@ def by_batch(world: World, listed: Listed) -> tuple[list[str], str]:
     from spaniel.app.settings import load
     from spaniel.app.sources import ReadSource
     from spaniel.cli.batch import parser
-    from spaniel.cli.lists import list_options
+    from spaniel.cli.inputs import list_options
     from spaniel.sources.rows import Problems
 
     problems = Problems()
@@ -249,7 +249,7 @@ def by_history(world: World, listed: Listed) -> tuple[list[str], str]:
     """History of pages that were never checked."""
     world.run("db", "init", "--db", "urls")
     _, _, err = with_input(world, listed, "db", "history", "--db", "urls", "-")
-    return re.findall(r"(http\S+): nothing was seen", err), err
+    return re.findall(r"(http\S+): no past results", err), err
 
 
 COMMANDS: list[Callable[[World, Listed], tuple[list[str], str]]] = [by_batch, by_fetch, by_check, by_import, by_audit]
@@ -270,7 +270,7 @@ def test_list_gives_the_same_items_in_every_command(
     found, problems = command(world, listed)
     if name == "index.xml" and command in OFFLINE:
         assert not found
-        assert f"{CHILD}: is named by a sitemap index; it was not read" in problems
+        assert f"{CHILD}: is listed in a sitemap index; it was not read" in problems
         return
     assert sorted(found) == sorted(listed.items), problems
     assert listed.problem in problems

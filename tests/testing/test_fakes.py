@@ -106,7 +106,7 @@ async def test_head_is_answered_without_the_body_and_nonsense_not_at_all() -> No
         assert await asked(site, "nonsense\n\n") == b""
 
 
-async def test_a_page_may_be_a_function_that_hangs_up_and_a_site_may_answer_by_rule() -> None:
+async def test_page_can_be_a_function_and_site_can_override_reply() -> None:
     async def gone() -> Reply:
         raise ConnectionError
 

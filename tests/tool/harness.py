@@ -50,7 +50,7 @@ class Tools:
         return dict(json.loads(out))
 
     async def more(self, path: str, budget: int = OUTPUT_BYTES.default, **args: object) -> dict[str, Any]:
-        """Nobody may be asked: it is for pages that are cached."""
+        """No approval is possible: for pages that are cached."""
 
         def never(_: str) -> bool:
             raise AssertionError("asked")

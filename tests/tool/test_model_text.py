@@ -87,7 +87,7 @@ def test_the_parts_of_a_page_are_the_page(name: str, budget: int) -> None:
 
 
 @pytest.mark.req("D2-32")
-def test_a_split_code_block_is_one_again_where_its_pieces_stand_together() -> None:
+def test_split_code_block_is_joined_again() -> None:
     answer = page(CODE, 128)
     assert len(answer.chunks) > 5
     assert fetched(answer, 1 << 20).endswith("---\n" + CODE.strip())
@@ -133,7 +133,7 @@ def test_what_was_found_stands_behind_a_mark_that_no_page_can_know() -> None:
 
 
 @pytest.mark.req("D2-32")
-def test_headings_that_grow_when_they_are_shown_do_not_break_the_budget() -> None:
+def test_escaped_headings_stay_within_the_budget() -> None:
     answer = page("".join(f"## {chr(0xE000) * 150}{n}\n\notter {'and more ' * 150}\n\n" for n in range(9)), 200)
     asked = MoreRequest(URL, find="otter")
     budget = len(serialize(part_of(answer, asked, 1 << 20)).encode())
@@ -156,9 +156,7 @@ TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\n\n  -#`>"), 
 @pytest.mark.req("D2-32")
 @settings(max_examples=150)
 @given(TEXTS, st.text(st.characters(codec="utf-8"), max_size=300), st.integers(400, 3_000), st.integers(128, 600))
-def test_no_text_is_over_the_budget_and_every_chunk_of_the_json_is_in_it(
-    markdown: str, title: str, budget: int, tokens: int
-) -> None:
+def test_text_fits_the_budget_with_all_chunks(markdown: str, title: str, budget: int, tokens: int) -> None:
     answer = page(markdown, tokens, title=title)
     try:
         fields = answer.as_dict(budget)
@@ -173,7 +171,7 @@ def test_no_text_is_over_the_budget_and_every_chunk_of_the_json_is_in_it(
 
 @pytest.mark.req("D2-32")
 @pytest.mark.parametrize("words", [1_500, 5_000, 20_000])
-def test_the_text_costs_at_most_a_twentieth_more_than_the_bare_markdown(words: int) -> None:
+def test_text_is_at_most_5_percent_longer_than_the_markdown(words: int) -> None:
     markdown = "".join(
         f"## Part {n}\n\n{'The otter swims in the river and eats fish. ' * 20}\n\n" for n in range(words // 180)
     )

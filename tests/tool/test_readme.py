@@ -1,4 +1,4 @@
-"""The README's agent loop, run as it stands there, with a model that is a script."""
+"""The agent loop of the docs, run as it stands there, with a model that is a script."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 from spaniel.testing import Site, text
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "agent-loop.md"
 
 
 def agent_loop() -> str:
-    blocks: list[str] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    blocks: list[str] = re.findall(r"```python[^\n]*\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     [found] = [block for block in blocks if "registry_for" in block]
     return found
 
@@ -38,7 +38,7 @@ class Model:
 
 
 @pytest.mark.req("D2-10", "NFR-WF-OP-02", "NFR-WF-REL-02", "FR-WF-18")
-async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(
+async def test_the_agent_loop_of_the_docs_works_and_survives_its_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
@@ -50,7 +50,7 @@ async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(
     loop: dict[str, Any] = {}
     source = agent_loop()
     assert len([line for line in source.splitlines() if line.strip()]) <= 30
-    exec(compile(source, "README.md", "exec"), loop)  # noqa: S102
+    exec(compile(source, "loop.py", "exec"), loop)  # noqa: S102
     run: Callable[..., Awaitable[str]] = loop["run"]
     async with Site({"/a": text("hello")}) as site:
         here = f"http://127.0.0.1:{site.port}"

@@ -1,4 +1,4 @@
-"""Every call leaves one record in the log, whoever refused it and why (FR-WF-19c)."""
+"""Every call writes one log line, whatever refused it (FR-WF-19c)."""
 
 from __future__ import annotations
 

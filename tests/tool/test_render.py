@@ -9,11 +9,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from spaniel.app.groups import ToolSettings
+from spaniel.app.settings import ToolSettings
 from spaniel.pipeline.request import read_request
 from spaniel.tool import ToolExecutor, WebFetchMoreTool, WebFetchTool, for_anthropic, for_gemini, for_openai
-from spaniel.tool.render import plain
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.registry import plain
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
 
 TOOLS: list[ToolExecutor] = [

@@ -11,9 +11,8 @@ import jsonschema
 import pytest
 
 from spaniel.app.client import Spaniel
-from spaniel.app.groups import ToolSettings
-from spaniel.app.settings import Settings, from_data
-from spaniel.pipeline.trace import TraceStep
+from spaniel.app.settings import Settings, ToolSettings, from_data
+from spaniel.pipeline.request import TraceStep
 from spaniel.testing import Site, settings_for, text
 from spaniel.tool import (
     ToolCtx,
@@ -25,7 +24,7 @@ from spaniel.tool import (
     for_openai,
     registry_for,
 )
-from spaniel.tool.schemas import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
 from spaniel.url.hostlists import domains
 from tests.tool.harness import LONG, names, tool_at
 
@@ -88,7 +87,7 @@ async def test_the_json_never_exceeds_the_smaller_of_both_budgets(tmp_path: Path
 
 
 @pytest.mark.req("NFR-WF-OP-01", "NFR-WF-OP-02")
-def test_it_leaves_the_machine_and_needs_approval_unless_told_otherwise() -> None:
+def test_tool_is_side_effecting_and_needs_approval_by_default() -> None:
     assert unused().is_side_effecting()
     assert unused().requires_approval()
     assert unused(allow_auto_execution=True).is_side_effecting()
@@ -96,7 +95,7 @@ def test_it_leaves_the_machine_and_needs_approval_unless_told_otherwise() -> Non
 
 
 @pytest.mark.req("NFR-WF-OP-01")
-def test_every_tool_of_the_registry_says_that_it_leaves_the_machine() -> None:
+def test_each_registered_tool_is_side_effecting() -> None:
     for automatic in (False, True):
         webfetch = {"enabled": True, "allow_auto_execution": automatic}
         settings = from_data({"tools": {"webfetch": webfetch}}, "test")
@@ -238,7 +237,7 @@ def test_mode_and_switch_decide_what_is_in_the_registry(
 
 
 @pytest.mark.req("FR-WF-01", "D2-10")
-async def test_a_name_is_matched_letter_for_letter_and_belongs_to_one_tool() -> None:
+async def test_tool_names_are_exact_and_unique() -> None:
     registry = ToolRegistry()
     registry.register(unused())
     assert registry.get("web_fetch")
@@ -252,27 +251,27 @@ async def test_a_name_is_matched_letter_for_letter_and_belongs_to_one_tool() -> 
 
 @pytest.mark.req("D2-26", "FR-WF-CFG-PREC-02")
 @pytest.mark.parametrize("name", ["web_fetch", "web_fetch_more"])
-async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(name: str) -> None:
+async def test_switched_off_tools_name_their_setting(name: str) -> None:
     registry = registry_for(NoClient(), Settings())  # type: ignore[arg-type]
     with pytest.raises(ToolError) as caught:
         await registry.execute(name, {"url": "https://a.example/"}, ToolCtx())
     envelope = json.loads(caught.value.message)
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
     assert "settings file" in caught.value.error.hint
-    assert "switched off" in envelope["hint"]
+    assert "is disabled" in envelope["hint"]
     with pytest.raises(ToolError, match="unknown tool; available: none"):
         await registry.execute("web_search", {}, ToolCtx())
 
 
 @pytest.mark.req("D2-26")
 @pytest.mark.parametrize(("said", "on"), [({}, True), ({"enabled": True}, True), ({"enabled": False}, False)])
-def test_whoever_starts_a_server_has_opted_in_unless_a_file_says_no(said: dict[str, bool], on: bool) -> None:
+def test_starting_a_server_switches_the_tool_on_unless_set(said: dict[str, bool], on: bool) -> None:
     settings = from_data({"tools": {"webfetch": said}}, "spaniel.toml")
     assert settings.tool.opted_in().enabled is on
 
 
 @pytest.mark.req("D2-38", "FR-WF-02")
-async def test_rendering_arguments_are_taken_by_other_profiles_than_the_srds(tmp_path: Path) -> None:
+async def test_rendering_arguments_need_another_profile(tmp_path: Path) -> None:
     url = "https://a.example/"
     async with Site({}) as site:
         settings = settings_for(site, cache=tmp_path, enabled=True)

@@ -12,14 +12,15 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
-from spaniel.app.groups import ToolSettings
+from spaniel.app.settings import ToolSettings
 from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool, WebFetchTool
-from spaniel.tool.framework import ToolSession
-from spaniel.tool.recent import MAX_URLS, RecentPages
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.framework import MAX_URLS, RecentPages, ToolSession
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
 from tests.tool.harness import LONG, Tools, names, tools_at
 
@@ -54,7 +55,7 @@ async def test_reading_on_brings_every_chunk_once_without_a_fetch(tmp_path: Path
 
 
 @pytest.mark.req("D2-29")
-async def test_a_page_is_known_by_what_was_asked_for_and_by_where_it_was_found(tmp_path: Path) -> None:
+async def test_page_is_found_by_requested_and_final_url(tmp_path: Path) -> None:
     async with tools_at(PAGES, tmp_path) as tools:
         first = await tools.fetch("/moved")
         assert first["final_url"] == tools.site.url("/a")
@@ -122,7 +123,7 @@ async def test_reading_on_reads_the_copy_that_was_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-29", "NFR-WF-OP-02")
-async def test_what_is_no_longer_cached_is_fetched_again_with_approval_and_says_so(tmp_path: Path) -> None:
+async def test_uncached_page_is_fetched_again_with_approval(tmp_path: Path) -> None:
     asked: list[str] = []
 
     def ask(answer: bool) -> ToolCtx:
@@ -149,7 +150,7 @@ async def test_what_is_no_longer_cached_is_fetched_again_with_approval_and_says_
 
 
 @pytest.mark.req("D2-42")
-async def test_a_page_that_was_never_fetched_is_refused_with_the_advice_to_fetch_it(tmp_path: Path) -> None:
+async def test_page_that_was_never_fetched_is_refused(tmp_path: Path) -> None:
     def never(_: str) -> bool:
         raise AssertionError("asked")
 
@@ -170,7 +171,7 @@ async def test_a_page_that_was_never_fetched_is_refused_with_the_advice_to_fetch
 
 
 @pytest.mark.req("D2-29", "D2-38")
-async def test_a_page_that_was_rendered_for_one_call_is_read_on_in_as_it_was(tmp_path: Path) -> None:
+async def test_page_rendered_for_one_call_can_be_read_on(tmp_path: Path) -> None:
     """The cache has no such copy, and another one beside it."""
     async with Site(PAGES) as site:
         settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)

@@ -12,7 +12,7 @@ from spaniel.browser.renderer import PAGES
 from spaniel.testing import Site
 from tests.browser.gallery.waiting import WAITING
 from tests.browser.harness import SITE, WORDS, alive, all_gone, chromium_path, html, open_web
-from tests.browser.test_waiting import brought
+from tests.browser.test_waiting import fetched
 
 pytestmark = [
     pytest.mark.torture,
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("form", ["bare", "text"])
 async def test_every_waiting_page_comes_whole(form: str) -> None:
-    wrong = await brought(dict.fromkeys(WAITING, form))
+    wrong = await fetched(dict.fromkeys(WAITING, form))
     assert {name: what for name, what in wrong.items() if what} == {}
 
 

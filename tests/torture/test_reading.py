@@ -17,6 +17,7 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.readers import Readers
+from spaniel.reading.kinds import kind_of
 from tests.reading.family import TRICKS, names, page
 from tests.reading.other_kinds import NAMES, text
 from tests.reading.weighing import MEGABYTE, Cost, Scales
@@ -119,7 +120,7 @@ async def _longest_wait(readers: Readers, body: bytes, content_type: str) -> flo
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0.01)
     try:
-        await readers.read(body, content_type, "https://example.org/", None, Deadline(20))
+        await readers.read(body, kind_of(content_type, body), "https://example.org/", Deadline(20))
     except SpanielError as error:
         print(f"  {error}")
     stopped = True

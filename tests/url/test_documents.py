@@ -112,7 +112,7 @@ class TestExact:
         assert canonicalize(f"https://e.com/a?{query}").url == f"https://e.com/a?{query}"
 
     @pytest.mark.req("FR-WF-NORM-06")
-    def test_every_escape_is_decoded_if_it_is_unreserved_and_in_capitals_if_not(self) -> None:
+    def test_unreserved_escapes_are_decoded_and_others_upper_cased(self) -> None:
         unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
         for octet in range(256):
             right = chr(octet) if chr(octet) in unreserved else f"%{octet:02X}"
@@ -318,7 +318,7 @@ class TestClara:
         assert canonicalize(f"https://example.es/a?{query}", "clara").url == "https://example.es/a"
 
     @pytest.mark.req("CP-03")
-    def test_an_explicit_port_is_kept_with_its_scheme_and_a_default_one_dropped(self) -> None:
+    def test_explicit_port_keeps_its_scheme_and_default_port_is_dropped(self) -> None:
         assert canonicalize("http://example.es:8080/a", "clara").url == "http://example.es:8080/a"
         assert canonicalize("http://example.es:80/a", "clara").url == "https://example.es/a"
 

@@ -65,7 +65,7 @@ def test_only_whole_labels_count(name: str, other: str) -> None:
      "a.com#x", "a b.com", "a..com", "0177.0.0.1", "::1", "a.com,b.com", "a.com;b.com", "a" * 300, 3, None],
 )  # fmt: skip
 def test_what_could_match_nothing_is_refused(wrong: object) -> None:
-    """Of a list of what is blocked it would be a hole that nobody sees."""
+    """In a list of blocked domains it would be an invisible hole."""
     with pytest.raises(SpanielError, match=r"blocked_domains: .* is not a domain") as caught:
         domain_list(["b.example", wrong], BLOCKED)
     assert caught.value.code is Code.BAD_ARGS

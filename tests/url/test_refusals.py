@@ -1,4 +1,4 @@
-"""What a refused URL is told: the code, the reason, and the part that it is about."""
+"""The code, reason and offending part of refused URLs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from spaniel.url import Url, parse
 from spaniel.url.parsing import is_ipv4, judge_host, judge_name
 
 
-def told(raw: str | bytes, base: Url | None = None) -> tuple[str, dict[str, object]]:
+def found(raw: str | bytes, base: Url | None = None) -> tuple[str, dict[str, object]]:
     with pytest.raises(SpanielError) as caught:
         parse(raw, base)
     return str(caught.value.code), caught.value.details
@@ -39,7 +39,7 @@ HOSTS = {
 @pytest.mark.parametrize("host", HOSTS, ids=ascii)
 def test_a_refused_host_is_named_with_its_reason(host: str) -> None:
     code, reason = HOSTS[host]
-    assert told(f"http://{host}/") == (code, {"host" if code is Code.INVALID_HOST else "url": host, "reason": reason})
+    assert found(f"http://{host}/") == (code, {"host" if code is Code.INVALID_HOST else "url": host, "reason": reason})
 
 
 @pytest.mark.req("D2-12")
@@ -59,13 +59,13 @@ def test_a_name_is_as_long_as_dns_can_carry_and_no_longer(labels: tuple[int, ...
             assert parse(f"http://{host}/").host == name
         else:
             reason = "the host or one of its labels is too long"
-            assert told(f"http://{host}/") == ("invalid_url", {"url": name, "reason": reason})
+            assert found(f"http://{host}/") == ("invalid_url", {"url": name, "reason": reason})
 
 
 @pytest.mark.req("D2-14")
 def test_a_name_that_grows_too_long_when_it_is_encoded_is_refused() -> None:
     assert parse(f"http://{'é' * 30}.example/")
-    code, details = told(f"http://{'é' * 62}.example/")
+    code, details = found(f"http://{'é' * 62}.example/")
     assert (code, details["reason"]) == ("invalid_url", "the host or one of its labels is too long")
 
 
@@ -133,7 +133,7 @@ URLS = {
 @pytest.mark.req("FR-WF-04", "FR-WF-04a", "FR-WF-18b", "D2-14")
 @pytest.mark.parametrize("url", URLS, ids=ascii)
 def test_a_text_that_is_no_url_is_repeated_with_the_reason(url: str) -> None:
-    code, details = told(f" \t{url}\r\n")
+    code, details = found(f" \t{url}\r\n")
     assert (code, details["reason"]) == ("invalid_url", URLS[url])
     assert str(details["url"]) in (url, url.replace("\x00", "\\x00").replace("\x7f", "\\x7f"))
 
@@ -149,7 +149,7 @@ def test_what_is_close_to_these_is_a_url(url: str) -> None:
 @pytest.mark.req("FR-WF-04b")
 @pytest.mark.parametrize("url", ["ftp://a/", "JavaScript:alert(1)", "a+b-c.d:x", "localhost:800000/", "u:p@host"])
 def test_another_scheme_is_named(url: str) -> None:
-    assert told(url) == ("invalid_scheme", {"scheme": url.partition(":")[0].lower()})
+    assert found(url) == ("invalid_scheme", {"scheme": url.partition(":")[0].lower()})
 
 
 @pytest.mark.req("D2-15", "FR-WF-18b")
@@ -164,7 +164,7 @@ def test_another_scheme_is_named(url: str) -> None:
     ],
 )
 def test_nothing_before_an_at_sign_is_repeated(url: str, shown: str, reason: str) -> None:
-    assert told(url) == ("invalid_url", {"url": shown, "reason": reason})
+    assert found(url) == ("invalid_url", {"url": shown, "reason": reason})
 
 
 @pytest.mark.req("D2-14")
@@ -182,12 +182,12 @@ def test_a_long_url_is_told_its_length_and_the_limit() -> None:
 @pytest.mark.parametrize("raw", [None, 7])
 def test_what_is_no_text_is_told_what_it_is(raw: object) -> None:
     expected = {"field": "url", "reason": f"expected text, got {type(raw).__name__}"}
-    assert told(raw) == ("bad_args", expected)  # type: ignore[arg-type]
+    assert found(raw) == ("bad_args", expected)  # type: ignore[arg-type]
 
 
 def test_bytes_are_read_as_utf_8() -> None:
     assert parse("http://a/é".encode()) == parse("http://a/é") == parse("http://a/%C3%A9")
-    assert told(b"http://a/\xff")[1]["reason"] == "control characters, or bytes that are not text"
+    assert found(b"http://a/\xff")[1]["reason"] == "control characters, or bytes that are not text"
 
 
 BASE = parse("https://example.com/dir/")
@@ -195,10 +195,10 @@ BASE = parse("https://example.com/dir/")
 
 @pytest.mark.req("FR-WF-07b", "FR-WF-18b")
 def test_a_refused_reference_is_repeated_as_it_was_written() -> None:
-    assert told("a\\b", BASE) == ("invalid_url", {"url": "a\\b", "reason": BACKSLASH})
-    assert told("//a..b/", BASE)[1]["url"] == "a..b"
-    assert told("\\\\a/", BASE) == ("invalid_url", {"url": "https:\\\\a/", "reason": SLASHES})
-    assert told("/\\a/", BASE) == ("invalid_url", {"url": "https:/\\a/", "reason": SLASHES})
+    assert found("a\\b", BASE) == ("invalid_url", {"url": "a\\b", "reason": BACKSLASH})
+    assert found("//a..b/", BASE)[1]["url"] == "a..b"
+    assert found("\\\\a/", BASE) == ("invalid_url", {"url": "https:\\\\a/", "reason": SLASHES})
+    assert found("/\\a/", BASE) == ("invalid_url", {"url": "https:/\\a/", "reason": SLASHES})
     assert parse("a?b\\c", BASE).href == "https://example.com/dir/a?b\\c"
 
 
@@ -209,4 +209,4 @@ def test_a_reference_that_the_parser_refuses_is_no_url(monkeypatch: pytest.Monke
         raise ValueError
 
     monkeypatch.setattr("ada_url.join_url", refusing)
-    assert told("a", BASE) == ("invalid_url", {"url": "a", "reason": "the parser refuses it"})
+    assert found("a", BASE) == ("invalid_url", {"url": "a", "reason": "the parser refuses it"})

@@ -1,4 +1,4 @@
-"""Where `curious` differs from an implementation on Python's urllib: what docs/policies.md claims is so."""
+"""Where `curious` differs from an implementation on Python's urllib: what docs/reference/policies.md claims is so."""
 
 from __future__ import annotations
 

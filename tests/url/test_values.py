@@ -16,7 +16,7 @@ from spaniel.url.rules.edits import MEMO, Names
 from spaniel.url.value import _hosts, recognize
 
 
-def test_a_canonical_url_shows_its_text_and_equals_what_the_same_policy_made() -> None:
+def test_canonical_url_has_str_and_equality_by_policy() -> None:
     one, two = canonicalize("https://Example.com/a"), canonicalize("https://example.com:443/a")
     assert str(one) == "https://example.com/a"
     assert repr(one) == "Canonical('https://example.com/a', policy='exact')"

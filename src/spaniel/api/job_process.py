@@ -141,7 +141,7 @@ async def _check_links(
 ) -> bool:
     """Results of an earlier process are in the link history of the job; links that it has are not requested again."""
     from spaniel.app.client import Spaniel
-    from spaniel.health.reports.json import as_object, written
+    from spaniel.health.reports.json import as_json, result_object
 
     results = os.path.join(folder, RESULTS)
     done = _checked_before(results)
@@ -154,7 +154,7 @@ async def _check_links(
     with open(results, "ab") as out:  # noqa: ASYNC230  this process does nothing else
         async with Spaniel(settings) as client, aclosing(client.check(left, soft_404=spec["soft_404"])) as found:
             async for checked in found:
-                out.write(written(as_object(checked)).encode() + b"\n")
+                out.write(as_json(result_object(checked)).encode() + b"\n")
                 out.flush()
                 counts["done"] += 1
                 verdicts[checked.verdict] = verdicts.get(checked.verdict, 0) + 1

@@ -174,7 +174,7 @@ async def _parquet(lines: str, job: Job) -> Response:
 
 
 def _write_parquet(lines: str, path: str) -> None:
-    from spaniel.batch.outputs.finish import finish
+    from spaniel.batch.outputs.files import finish
 
     if not os.path.exists(path):
         finish([lines], path, again=True)

@@ -26,14 +26,15 @@ from spaniel.api.endpoint import (
 from spaniel.api.errors import ApiError, bad_argument, not_found
 from spaniel.api.service import caller_of, service_of
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.pipeline.request import WIDER_SCHEMA, Request, bad, read_request
-from spaniel.pipeline.trace import Trace, TraceStep
+from spaniel.pipeline.request import WIDER_SCHEMA, Request, Trace, TraceStep, bad, read_request
 from spaniel.tool.framework import ToolCtx, ToolError
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import OUTPUT_SCHEMA as MORE_OUTPUT_SCHEMA
+from spaniel.tool.web_fetch_more import SCHEMA as MORE_SCHEMA
 from spaniel.tool.web_fetch_more import WebFetchMoreTool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from starlette.requests import Request as HttpRequest
 
@@ -199,12 +200,13 @@ class ExtractBody(msgspec.Struct, forbid_unknown_fields=True):
 
 async def extract(request: HttpRequest) -> Response:
     from spaniel.net.deadline import Deadline
+    from spaniel.reading.kinds import kind_of
 
     service, body = service_of(request), await typed_body(request, ExtractBody)
-    kind = body.content_type if "charset" in body.content_type else f"{body.content_type}; charset=utf-8"
-    document = await service.engine.services.readers.read(
-        body.html.encode("utf-8", "replace"), kind, body.url, None, Deadline(service.settings.limits.timeout_seconds)
-    )
+    declared = body.content_type if "charset" in body.content_type else f"{body.content_type}; charset=utf-8"
+    raw = body.html.encode("utf-8", "replace")
+    deadline = Deadline(service.settings.limits.timeout_seconds)
+    document = await service.engine.services.readers.read(raw, kind_of(declared, raw), body.url, deadline)
     return json_response(document.as_dict())
 
 
@@ -233,13 +235,13 @@ class CheckBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def check(request: HttpRequest) -> Response:
-    from spaniel.health.reports.json import as_object
+    from spaniel.health.reports.json import result_object
 
     service, body = service_of(request), await typed_body(request, CheckBody)
     checking = service.client("web_fetch").check(body.urls, soft_404=body.soft_404)
     try:
         async with asyncio.timeout(CHECK_SECONDS), aclosing(checking) as found:
-            results = [as_object(checked) async for checked in found]
+            results = [result_object(checked) async for checked in found]
     except TimeoutError:
         raise SpanielError(Code.TIMEOUT, timeout_ms=round(CHECK_SECONDS * 1000), phase="check") from None
     return json_response({"results": results})
@@ -322,7 +324,7 @@ async def capabilities(request: HttpRequest) -> Response:
                 for name in own.profiles
             },
             "limits": {**limits._asdict(), "max_body_bytes": own.max_body_bytes},
-            "browser": service.settings.rendering.browser_enabled,
+            "browser": service.settings.uses_browser,
             "jobs": ["batch", "check"],
             "writable": own.writable,
             "apis": ["spaniel", "mcp", "firecrawl-v1", "firecrawl-v2", "jina-reader", "tavily-extract", "open-webui"],
@@ -330,25 +332,20 @@ async def capabilities(request: HttpRequest) -> Response:
     )
 
 
-_FETCH_BODY: dict[str, object] = {
-    **WIDER_SCHEMA,
-    "properties": {
-        **WIDER_SCHEMA["properties"],  # type: ignore[dict-item]
+def _with(schema: Mapping[str, Any], more: Mapping[str, object]) -> dict[str, object]:
+    """An object's schema with further properties."""
+    return {**schema, "properties": {**schema["properties"], **more}}
+
+
+_FETCH_BODY = _with(
+    WIDER_SCHEMA,
+    {
         "profile": {"type": "string", "default": "web_fetch", "description": "One of /api/capabilities"},
         "format": {"type": "string", "enum": list(FORMATS), "default": "json"},
     },
-}
-_FETCH_OUT: dict[str, object] = {
-    **OUTPUT_SCHEMA,
-    "properties": {
-        **OUTPUT_SCHEMA["properties"],  # type: ignore[dict-item]
-        "screenshot": {"type": "string", "description": "PNG in base64, if requested"},
-    },
-}
-_MORE_BODY: dict[str, object] = {
-    **MORE_SCHEMA,
-    "properties": {**MORE_SCHEMA["properties"], "profile": {"type": "string"}},  # type: ignore[dict-item]
-}
+)
+_FETCH_OUT = _with(OUTPUT_SCHEMA, {"screenshot": {"type": "string", "description": "PNG in base64, if requested"}})
+_MORE_BODY = _with(MORE_SCHEMA, {"profile": {"type": "string"}})
 _ANY: dict[str, object] = {"type": "object"}
 _URL = {"url": {"type": "string", "minLength": 1, "required": True}}
 

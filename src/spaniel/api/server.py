@@ -215,16 +215,18 @@ def serve(app: Application, sock: socket.socket, started: Callable[[], None] = l
     return 128 + signal.SIGINT if received and received[0] == signal.SIGINT else 0
 
 
-def serve_workers(command: Sequence[str], sock: socket.socket, count: int, started: Callable[[], None]) -> int:
-    """Several processes that accept from one socket. One that dies is started again."""
+def serve_workers(
+    command: Sequence[str], variable: str, sock: socket.socket, count: int, started: Callable[[], None]
+) -> int:
+    """Several processes that accept from one socket, whose number `variable` has. One that dies is replaced."""
     folder = tempfile.mkdtemp(prefix="spaniel-metrics-")
     sock.set_inheritable(True)
-    environ = {**os.environ, SHARED: folder}
+    environ = {**os.environ, SHARED: folder, variable: str(sock.fileno())}
     stopping: list[int] = []
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603  this very program
-            [sys.executable, *command, "--listen-fd", str(sock.fileno())], pass_fds=[sock.fileno()], env=environ
+            [sys.executable, *command], pass_fds=[sock.fileno()], env=environ
         )
 
     def stop(number: int, _: object = None) -> None:

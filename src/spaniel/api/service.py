@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from spaniel.cache import CacheKey
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.request import Request
-    from spaniel.pipeline.trace import Trace
+    from spaniel.pipeline.request import Request, Trace
 
 MOST_SESSIONS = 1_000  # callers whose pages `more` knows; the oldest are forgotten
 

@@ -13,8 +13,8 @@ from spaniel.app.batch_wiring import PROFILE, limits, wiring
 from spaniel.app.engine import Engine, WorkerOptions
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
-from spaniel.app.several import several
-from spaniel.batch.captures import CapturingHttp
+from spaniel.app.values import several
+from spaniel.batch.outputs.warc import CapturingHttp
 from spaniel.batch.planning import ListRows, make_plan
 from spaniel.batch.records import record_of
 from spaniel.batch.worker import stream
@@ -36,7 +36,7 @@ from spaniel.runs.store import Item
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 
-    from spaniel.batch.ports import Fetch, Record
+    from spaniel.batch.records import Fetch, Record
     from spaniel.batch.worker import OpenFetcher
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver

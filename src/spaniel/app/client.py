@@ -1,23 +1,22 @@
-"""The Python API: `Spaniel`, a client that is opened once and used for many fetches."""
+"""The Python API: `Spaniel`, a client that is opened once and used for many fetches; `fetch` and `afetch` for one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, TypedDict
 
 from spaniel.app.engine import Engine
-from spaniel.app.fetch_options import request_for
 from spaniel.app.settings import Settings, load
 from spaniel.pipeline.answer import answer_from
 from spaniel.pipeline.profile import DEFAULT
-from spaniel.pipeline.request import Request
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Request, Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
     from typing import Unpack
 
-    from spaniel.app.fetch_options import FetchKeywords
+    from spaniel.browser.rendering import RenderOptions
     from spaniel.health.links import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
@@ -29,6 +28,53 @@ if TYPE_CHECKING:
     from spaniel.url.allowlist import Allowlist
 
     Named = str | os.PathLike[str] | Profile
+
+
+class FetchKeywords(TypedDict, total=False):
+    """The keywords of `Spaniel.fetch`, `spaniel.fetch` and `spaniel.afetch`."""
+
+    no_cache: bool
+    force_browser: bool
+    allowed_domains: Sequence[str] | None
+    blocked_domains: Sequence[str]
+    screenshot: bool
+    wait_for: str | None
+    viewport: tuple[int, int] | None
+    idle_ms: int | None
+    scrolls: int | None
+
+
+def request_for(url: str, max_chunk_tokens: int | None, options: FetchKeywords, shown: RenderOptions) -> Request:
+    """The request; `shown` are the default rendering options. An unknown name is a `TypeError`."""
+    for name in options:
+        if name not in FetchKeywords.__annotations__:
+            raise TypeError(f"fetch() got an unexpected keyword argument '{name}'")
+    return Request(
+        url,
+        max_chunk_tokens,
+        options.get("no_cache", False),
+        options.get("force_browser", False),
+        options.get("screenshot", False),
+        options.get("allowed_domains"),
+        options.get("blocked_domains", ()),
+        display=displayed(
+            shown, options.get("wait_for"), options.get("viewport"), options.get("idle_ms"), options.get("scrolls")
+        ),
+    )
+
+
+def displayed(
+    shown: RenderOptions,
+    wait_for: str | None = None,
+    viewport: tuple[int, int] | None = None,
+    idle_ms: int | None = None,
+    scrolls: int | None = None,
+) -> RenderOptions | None:
+    """The rendering options of one call: the defaults with what is passed here. None if nothing is."""
+    width, height = viewport or (None, None)
+    given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
+    given = {name: value for name, value in given.items() if value is not None}
+    return shown._replace(**given) if given else None  # type: ignore[arg-type]
 
 
 class Spaniel:
@@ -52,7 +98,9 @@ class Spaniel:
         engine: Engine | None = None,
     ) -> None:
         self._owns = engine is None
-        self._engine = engine or Engine(_settings(settings), resolver)
+        if engine is None:
+            engine = Engine(settings if isinstance(settings, Settings) else load(call=settings), resolver)
+        self._engine = engine
         self._asked_for = profile
         self._profile: Profile | None = None
 
@@ -75,7 +123,9 @@ class Spaniel:
     @property
     def profile(self) -> Profile:
         """How this client fetches, once it is open."""
-        return self._open_profile()
+        if self._profile is None:
+            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
+        return self._profile
 
     async def __aenter__(self) -> Spaniel:
         if self._owns:
@@ -135,7 +185,7 @@ class Spaniel:
 
     async def outcome(self, request: Request | str, trace: Trace | None = None) -> Outcome:
         """The outcome of fetching a URL as a value: the page or the error, the attempts, the redirects."""
-        profile = self._open_profile()
+        profile = self.profile
         request = Request(request) if isinstance(request, str) else request
         if request.picture or request.display is not None:
             request = request._replace(no_cache=True, force_browser=True)
@@ -155,7 +205,7 @@ class Spaniel:
 
     async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         """Raise what a fetch would refuse for its form. Makes no requests."""
-        self._engine.check(request, self._open_profile(), trace)
+        self._engine.check(request, self.profile, trace)
 
     async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
         """The answer if the page is in the cache; None if it would have to be fetched.
@@ -166,7 +216,7 @@ class Spaniel:
         if request.display is not None:  # rendered for one call: such a copy is not cached
             await self.require_form(request, trace)
             return None
-        outcome = self._engine.stored(request, self._open_profile(), trace)
+        outcome = self._engine.stored(request, self.profile, trace)
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
 
     def check(  # noqa: PLR0913  each is a word of its own to the caller
@@ -194,9 +244,9 @@ class Spaniel:
         All default to the settings. Equal URLs are requested once. Failures are reported at the end: if most hosts did
         not respond, there was no network, and no link is called failing.
         """
-        from spaniel.app.checking import Overrides, check
+        from spaniel.app.checking import CheckOptions, check
 
-        politeness = Overrides(jobs, per_host, delay, timeout, robots, soft_404)
+        politeness = CheckOptions(jobs, per_host, delay, timeout, robots, soft_404)
         return check(self._engine, links, politeness, history)
 
     async def canonicalize(
@@ -236,20 +286,58 @@ class Spaniel:
         once. `canonicalizer.learnt.save()` adds what was learnt to the file."""
         from spaniel.online.canonicalizer import canonicalizer_for
 
-        reach = self._engine.reach(self._open_profile())
+        reach = self._engine.reach(self.profile)
         learnt = learnt or self.settings.learnt_file or None
         return canonicalizer_for(policy, reach, allowlist=allowlist, learnt=learnt, refresh=refresh)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
         """The answer of an outcome; raises its error if there is no page."""
-        tokens = max_chunk_tokens or self._open_profile().limits.chunk_tokens
+        tokens = max_chunk_tokens or self.profile.limits.chunk_tokens
         return answer_from(outcome, tokens, trace or Trace())
 
-    def _open_profile(self) -> Profile:
-        if self._profile is None:
-            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        return self._profile
+
+async def afetch(
+    url: str,
+    max_chunk_tokens: int | None = None,
+    *,
+    profile: Named = DEFAULT,
+    settings: Settings | Mapping[str, object] | None = None,
+    **options: Unpack[FetchKeywords],
+) -> Answer:
+    """Fetch one page in an event loop: `answer = await spaniel.afetch(url)`.
+
+    It takes what `spaniel.fetch` takes. To fetch many pages, open one `Spaniel` and use its `fetch`.
+    """
+    async with Spaniel(settings, profile=profile) as spaniel:
+        return await spaniel.fetch(url, max_chunk_tokens, **options)
 
 
-def _settings(given: Settings | Mapping[str, object] | None) -> Settings:
-    return given if isinstance(given, Settings) else load(call=given)
+def fetch(
+    url: str,
+    max_chunk_tokens: int | None = None,
+    *,
+    profile: Named = DEFAULT,
+    settings: Settings | Mapping[str, object] | None = None,
+    **options: Unpack[FetchKeywords],
+) -> Answer:
+    """Fetch one page and wait for it.
+
+    url                the page, http:// or https://
+    max_chunk_tokens   the largest chunk in tokens (None: default_max_chunk_tokens of the settings)
+    profile            how to fetch: the name of a profile, or a TOML file
+    settings           settings for this call, for example {"timeout_seconds": 5}; they override files and environment
+    no_cache           fetch it again even if a copy is in the cache
+    force_browser      render it in a headless browser
+
+    It takes all the other options of `Spaniel.fetch` too: `screenshot`, `wait_for`, `viewport` and so on.
+
+    Returns an `Answer` with `markdown`, `title`, `chunks`, `metadata` and `notes`. If there is no page,
+    `SpanielError` says why: `error.code`, `error.message`, `error.hint`, `error.retryable`.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass  # no event loop is running, as it should be
+    else:
+        raise RuntimeError("an event loop is running here: write 'await spaniel.afetch(url)'")
+    return asyncio.run(afetch(url, max_chunk_tokens, profile=profile, settings=settings, **options))

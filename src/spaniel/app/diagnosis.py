@@ -33,7 +33,7 @@ OLDEST_PYTHON = (3, 11)
 SECONDS = 10.0
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """One check; `cure` is set if it failed."""
 
     what: str
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
     cure: str = ""
 
 
-async def examine(config: str | None = None, host: str = "example.com") -> list[Finding]:
+async def examine(config: str | None = None, host: str = "example.com") -> list[Diagnosis]:
     """Run all checks. No page is fetched; one name is resolved."""
     settings, about_settings = _settings(config)
     return [
@@ -60,72 +60,72 @@ async def examine(config: str | None = None, host: str = "example.com") -> list[
     ]
 
 
-def _python() -> Finding:
+def _python() -> Diagnosis:
     found = f"{sys.version.split()[0]} at {sys.executable}"
     well = sys.version_info >= OLDEST_PYTHON
-    return Finding("python", well, found, "" if well else "Install Python 3.11 or newer.")
+    return Diagnosis("python", well, found, "" if well else "Install Python 3.11 or newer.")
 
 
-def _reading() -> Finding:
+def _reading() -> Diagnosis:
     """Whether the compiled judge is used; the Python one decides the same and is not a problem."""
     from spaniel.reading.content import is_compiled
 
     found = "compiled" if is_compiled() else "in Python; installed where there is a C compiler, it is twice as fast"
-    return Finding("reading", True, found)
+    return Diagnosis("reading", True, found)
 
 
-def _pdf() -> Finding:
+def _pdf() -> Diagnosis:
     """PDF support is an extra: without it PDFs are refused, and everything else works."""
     if find_spec("pypdfium2") is None:
-        return Finding("pdf", True, f"not read; to read PDFs: {install_command('pdf')}")
-    return Finding("pdf", True, f"read, with pypdfium2 {version('pypdfium2')}")
+        return Diagnosis("pdf", True, f"not read; to read PDFs: {install_command('pdf')}")
+    return Diagnosis("pdf", True, f"read, with pypdfium2 {version('pypdfium2')}")
 
 
-def _settings(config: str | None) -> tuple[Settings, Finding]:
+def _settings(config: str | None) -> tuple[Settings, Diagnosis]:
     """If a file is invalid, the defaults are used for the remaining checks."""
     try:
         settings = load(config)
     except SpanielError as error:
         cure = "Correct the file; 'spaniel config init' writes one to start from."
-        return Settings(), Finding("settings", False, error.message, cure)
+        return Settings(), Diagnosis("settings", False, error.message, cure)
     files = [place.path for place in settings.looked_for if place.found]
-    return settings, Finding("settings", True, ", ".join(files) or "no file: the defaults")
+    return settings, Diagnosis("settings", True, ", ".join(files) or "no file: the defaults")
 
 
-def _user_agent(settings: Settings) -> Finding:
+def _user_agent(settings: Settings) -> Diagnosis:
     """Operators of servers should be able to contact a heavy user; the default user agent has no contact."""
     agent = settings.headers.user_agent
     if "@" in agent or "://" in agent:
-        return Finding("agent", True, agent)
+        return Diagnosis("agent", True, agent)
     advice = 'user_agent = "my-agent/1.0 (+https://my.example/contact)" under [tools.webfetch]'
-    return Finding("agent", True, f"{agent}; it has no contact address. To add one: {advice}, or SPANIEL_USER_AGENT")
+    return Diagnosis("agent", True, f"{agent}; it has no contact address. To add one: {advice}, or SPANIEL_USER_AGENT")
 
 
-def _certificates(settings: Settings) -> Finding:
+def _certificates(settings: Settings) -> Diagnosis:
     path = settings.ca_file
     if not path:
-        return Finding("trust", True, "the system's certificates")
+        return Diagnosis("trust", True, "the system's certificates")
     try:
         tls_context(path)
     except SpanielError as error:
         cure = "Correct ca_file under [spaniel.net]: it must be a file with certificates in PEM form."
-        return Finding("trust", False, error.message, cure)
-    return Finding("trust", True, f"the system's certificates and those in {path}")
+        return Diagnosis("trust", False, error.message, cure)
+    return Diagnosis("trust", True, f"the system's certificates and those in {path}")
 
 
-def _proxy(settings: Settings) -> Finding:
+def _proxy(settings: Settings) -> Diagnosis:
     if not settings.uses_system_proxy:
         names = ", ".join(unused_proxies(os.environ))
         advice = "to use it, set use_system_proxy = true under [tools.webfetch.http]"
-        return Finding("proxy", True, f"{names} is set but not used; {advice}" if names else "none")
+        return Diagnosis("proxy", True, f"{names} is set but not used; {advice}" if names else "none")
     try:
         found = system_proxies(os.environ)
     except SpanielError as error:
-        return Finding("proxy", False, error.message, "Use a proxy that begins with http://, or none.")
-    return Finding("proxy", True, f"for {' and '.join(found.by_scheme)}" if found else "none is set")
+        return Diagnosis("proxy", False, error.message, "Use a proxy that begins with http://, or none.")
+    return Diagnosis("proxy", True, f"for {' and '.join(found.by_scheme)}" if found else "none is set")
 
 
-def _cache(settings: Settings) -> Finding:
+def _cache(settings: Settings) -> Diagnosis:
     folder = settings.cache.folder
     cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. See also 'spaniel cache verify'."
     try:
@@ -135,16 +135,16 @@ def _cache(settings: Settings) -> Finding:
             file.write(b"x")
             file.flush()
     except SpanielError as error:
-        return Finding("cache", False, error.message, cure)
+        return Diagnosis("cache", False, error.message, cure)
     except OSError as error:
-        return Finding("cache", False, f"{folder} cannot be written: {error.strerror}", cure)
-    return Finding("cache", True, f"{folder}: {stats.entries} entries, {stats.bytes / 1e6:.1f} MB")
+        return Diagnosis("cache", False, f"{folder} cannot be written: {error.strerror}", cure)
+    return Diagnosis("cache", True, f"{folder}: {stats.entries} entries, {stats.bytes / 1e6:.1f} MB")
 
 
-def chromium(settings: Settings) -> Finding:
+def chromium(settings: Settings) -> Diagnosis:
     """The browser that would be used: its version, and whether its sandbox works here."""
-    if not settings.rendering.browser_enabled:
-        return Finding("chromium", True, "disabled (tools.webfetch.browser.enabled = false)")
+    if not settings.uses_browser:
+        return Diagnosis("chromium", True, "disabled (tools.webfetch.browser.enabled = false)")
     try:
         found = locate(settings.browser.chromium_path, no_sandbox=settings.browser.no_sandbox)
     except SpanielError as error:
@@ -155,26 +155,26 @@ def chromium(settings: Settings) -> Finding:
             cure = "Install chromium-headless-shell or chromium, or set chromium_path of tools.webfetch.browser."
         elif "cause" in error.details:
             cure = error.hint
-        return Finding("chromium", False, error.message, cure)
+        return Diagnosis("chromium", False, error.message, cure)
     fields = f"{found.version} at {found.path}, in its sandbox"
     if settings.ca_file:
         try:
             database(settings.ca_file)
         except TrustStoreError as error:
             cure = "Install libnss3 (on macOS: add the certificates to the keychain), or fetch without the browser."
-            return Finding("chromium", False, f"{fields}; ca_file does not apply to it: {error}", cure)
+            return Diagnosis("chromium", False, f"{fields}; ca_file does not apply to it: {error}", cure)
         except SpanielError:
             pass  # which the check "trust" reports
-    return Finding("chromium", True, fields)
+    return Diagnosis("chromium", True, fields)
 
 
-async def _dns(host: str) -> Finding:
+async def _dns(host: str) -> Diagnosis:
     try:
         addresses = await SystemResolver().resolve(host)
     except SpanielError as error:
         cure = "Check the network and the resolver (/etc/resolv.conf), or look up another name with --host."
-        return Finding("dns", False, error.message, cure)
-    return Finding("dns", True, f"{host} is at {', '.join(map(str, addresses[:4]))}")
+        return Diagnosis("dns", False, error.message, cure)
+    return Diagnosis("dns", True, f"{host} is at {', '.join(map(str, addresses[:4]))}")
 
 
 class _Answers:
@@ -202,23 +202,23 @@ SHUT = (  # (URL, the addresses of its name, the expected refusal)
 )
 
 
-async def _guard(settings: Settings) -> Finding:
+async def _guard(settings: Settings) -> Diagnosis:
     """The guard with these settings: it refuses what it must, and a public address passes. No connection is made."""
     security = settings.security
     if off := settings.protection_off:
         cure = "Set it to true again under [tools.webfetch.security]."
-        return Finding("guard", False, f"disabled: {', '.join(off)}", cure)
+        return Diagnosis("guard", False, f"disabled: {', '.join(off)}", cure)
     wrong = [url for url, addresses, code in SHUT if await _judged(url, addresses, security) != code]
     if await _judged(f"https://{PUBLIC}/", (), security) is not None:
         wrong.append(PUBLIC)
     if wrong:
-        return Finding(
+        return Diagnosis(
             "guard",
             False,
             f"wrong result for: {', '.join(wrong)}",
             "Do not use it, and please report this.",
         )
-    return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} forbidden addresses, allowed a public one")
+    return Diagnosis("guard", True, f"refused {len(SHUT)} of {len(SHUT)} forbidden addresses, allowed a public one")
 
 
 async def _judged(url: str, addresses: Sequence[str], security: Security) -> Code | None:

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
-from spaniel.batch.polite import PoliteHttp, PoliteRenderer
 from spaniel.browser.renderer import Renderer
 from spaniel.cache import PageCache, key_for
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
 from spaniel.hosts.scheduler import PlaceClock, PlaceResolver
+from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard
-from spaniel.net.http import Http
+from spaniel.net.http import Http, RequestOptions
 from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
-from spaniel.pipeline.profile import DEFAULT, Overrides, Profile
+from spaniel.pipeline.profile import DEFAULT, Profile
 from spaniel.pipeline.profile import load as load_profile
-from spaniel.pipeline.readers import AMONG_OTHERS, Limits, Readers
+from spaniel.pipeline.readers import AMONG_OTHERS, Readers, ReadingLimits
+from spaniel.pipeline.request import Trace
 from spaniel.pipeline.retrieve import Door
-from spaniel.pipeline.services import Flights, Rendering, Services, Writer
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.services import Flights, Services, Writer
 from spaniel.queue import Queue
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
@@ -33,21 +33,29 @@ from spaniel.robots.gate import RobotsGate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from spaniel.browser.rendering import RenderedPage, RenderRequest
     from spaniel.cache import CacheKey
     from spaniel.clock import Clock
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Page
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Fetcher, Renders
     from spaniel.pipeline.task import Attempts
+    from spaniel.url.value import Url
+
+
+_USUAL = RequestOptions()
+ROBOTS = "/robots.txt"  # a redirect has led to anything else that is requested here
 
 
 class WorkerOptions(NamedTuple):
     """What an engine gets if it belongs to a batch worker."""
 
     hosts: Hosts  # of the run: every request of the engine takes a turn first
-    reading: Limits = AMONG_OTHERS  # which pages are read in this process
+    reading: ReadingLimits = AMONG_OTHERS  # which pages are read in this process
     around: Callable[[Http], Fetcher] | None = None  # the HTTP client, if raw responses are stored
 
 
@@ -77,7 +85,10 @@ class Engine:
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         http = self.http if hosts is None else PoliteHttp(self.http, hosts)
-        self.robots = RobotsGate(http, self.guard, self.settings.robots, self._robots_files())
+        robots = self.settings.robots  # the files are stored beside the page cache
+        folder, seconds = Path(self.settings.cache.folder) / "robots", robots.cache_ttl_hours * 3600
+        files = DiskCache(folder, seconds, robots.cache_entries)
+        self.robots = RobotsGate(http, self.guard, robots, files)
 
     async def __aenter__(self) -> Engine:
         if self._proxies is None:
@@ -99,7 +110,7 @@ class Engine:
         self._services = Services(
             *(door, PlaceClock(self._clock), flights, readers, writer),
             renderer=renderer,
-            rendering=self._rendering(),
+            rendering=self.settings.rendering,
             copies=self.settings.copies,
             queue=queue,
         )
@@ -137,7 +148,7 @@ class Engine:
 
     def read_profile(self, name: str | os.PathLike[str]) -> Profile:
         """The same, without opening anything."""
-        return load_profile(name, self._given())
+        return load_profile(name, self.settings.profile_settings)
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
         return await fetch(request, profile, self.services, trace)
@@ -165,32 +176,37 @@ class Engine:
 
         return Reach(self.services.door, self.http, profile.way, profile.limits.timeout_seconds)
 
-    def _given(self) -> Overrides:
-        settings = self.settings
-        paths = {name: f"tools.webfetch.{name}" for name in (*settings.limits._fields, "user_agent")}
-        return Overrides(
-            settings.headers,
-            settings.limits._asdict(),
-            frozenset(name for name, path in paths.items() if settings.given(path)),
-            frozenset(name for name, path in paths.items() if settings.asked_for(path)),
-        )
-
-    def _robots_files(self) -> DiskCache:
-        """robots.txt files are stored beside the page cache."""
-        robots = self.settings.robots
-        folder = Path(self.settings.cache.folder) / "robots"
-        return DiskCache(folder, robots.cache_ttl_hours * 3600, robots.cache_entries)
-
     def _renderer(self) -> Renders | None:
         """Chromium is started when a page first needs it."""
         if self._given_renderer is not None:
             return self._given_renderer
-        if not self.settings.rendering.browser_enabled:
+        if not self.settings.uses_browser:
             return None
         renderer = Renderer(self.guard, self.settings.browser, self._proxies, self.settings.ca_file)
         self._open.push_async_callback(renderer.close)
         return renderer
 
-    def _rendering(self) -> Rendering:
-        own = self.settings.rendering
-        return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars, own.empty_fallback)
+
+class PoliteHttp:
+    """For robots.txt: it is a request like any other to the server."""
+
+    def __init__(self, http: Http, hosts: Hosts) -> None:
+        self._http, self._hosts = http, hosts
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
+        turn = self._hosts.turn(url.origin, deadline, shared=True)
+        async with turn:
+            page = await self._http.get(url, target, deadline, options._replace(before_repeat=turn.again))
+            self._hosts.answered(url.origin, page.status, page.headers, led=url.target != ROBOTS)
+        return page
+
+
+class PoliteRenderer:
+    """For the browser: what a page loads into itself belongs to its turn."""
+
+    def __init__(self, renderer: Renders, hosts: Hosts) -> None:
+        self._renderer, self._hosts = renderer, hosts
+
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
+        async with self._hosts.turn(wanted.url.host, Deadline(wanted.timeout_seconds), shared=True):
+            return await self._renderer.render(wanted)

@@ -1,6 +1,6 @@
 """Every setting: its place, type, meaning, and who may set it.
 
-The sample file, the environment variables, the flags and docs/settings.md are all made from this table.
+The sample file, the environment variables, the flags and docs/reference/settings.md are all made from this table.
 """
 
 from __future__ import annotations
@@ -283,6 +283,7 @@ KEYS: tuple[Key, ...] = (
     ),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}
+BY_VARIABLE = {key.variable: key for key in KEYS}
 
 
 def sample() -> str:

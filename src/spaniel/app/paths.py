@@ -1,9 +1,10 @@
-"""Where Spaniel stores its files, by the conventions of each system (D2-21)."""
+"""Where Spaniel stores its files, by the conventions of each system (D2-21), and which settings files it reads."""
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import NamedTuple
 
 FILE = "spaniel.toml"  # settings, in the user's configuration folder and in a project's
 
@@ -44,3 +45,30 @@ def user_file(environ: Mapping[str, str] = os.environ) -> str:
         named = environ.get("XDG_CONFIG_HOME", "")
         base = named if os.path.isabs(named) else os.path.expanduser("~/.config")
     return os.path.join(base, "spaniel", FILE)
+
+
+class SettingsFile(NamedTuple):
+    """A settings file, which may exist."""
+
+    whose: str  # user, project, named
+    path: str
+    found: bool
+
+
+def settings_files(named: str | None, environ: Mapping[str, str], cwd: str) -> tuple[SettingsFile, ...]:
+    """The files in order, the user's first. The user's own file, or a named one, does not count as a project's."""
+    user, project = user_file(environ), os.path.join(cwd, FILE)
+    others = [user, *([named] if named else [])]
+    places = [SettingsFile("user", user, os.path.isfile(user))]
+    if not any(_is_same(project, other) for other in others):
+        places.append(SettingsFile("project", project, os.path.isfile(project)))
+    if named:
+        places.append(SettingsFile("named", named, found=True))
+    return tuple(places)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

@@ -8,33 +8,100 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from spaniel.app.groups import DEFAULT, BatchSettings, LimitSettings, McpSettings, RenderingSettings, ToolSettings
-from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
-from spaniel.app.paths import default_cache_dir
-from spaniel.app.settings_files import LookedFor, settings_files
+from spaniel.app.keys import BY_PATH, BY_VARIABLE, FETCH, KEYS, OWN, SECURITY, Value
+from spaniel.app.paths import SettingsFile, default_cache_dir, settings_files
 from spaniel.app.values import asked, checked, from_text
 from spaniel.tables import complaint, nearest, read_toml
-from spaniel.url.hostlists import domains
+from spaniel.url.hostlists import HostList, domains
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.groups import Mode
     from spaniel.browser.rendering import BrowserSettings
     from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
-    from spaniel.pipeline.services import Copies
+    from spaniel.pipeline.profile import ProfileSettings
+    from spaniel.pipeline.services import Copies, Rendering
     from spaniel.queue import QueueSettings
     from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
 
 NAMED = "SPANIEL_CONFIG"
+DEFAULT = "default"  # the source of a value that was not set
 CALL = "the call"  # the source of a value that a program passes and that has no flag
-NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD", "SPANIEL_SERVE_TOKEN")  # variables that belong to other programs
+# Variables that are not settings: those of other programs, a secret, a socket.
+NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD", "SPANIEL_SERVE_TOKEN", "SPANIEL_LISTEN_FD")
+
+Mode = Literal["enabled", "parse_only", "disabled"]
+
+
+class ToolSettings(NamedTuple):
+    """The tool's settings (FR-WF-CFG-02)."""
+
+    mode: Mode = "enabled"
+    enabled: bool = False
+    allow_auto_execution: bool = False
+    js_heavy: HostList = HostList(())  # whose pages are rendered without trying HTTP first (FR-WF-12b)
+    mode_source: str = DEFAULT
+    enabled_source: str = DEFAULT
+
+    def opted_in(self) -> ToolSettings:
+        """For a server that the user starts: the tool is on unless it was switched off explicitly (D2-26)."""
+        return self._replace(enabled=self.enabled or self.enabled_source == DEFAULT)
+
+    @property
+    def switched_off_by(self) -> str:
+        """The file, variable or flag (or the default) that switched the tool off; empty if it is on."""
+        if self.mode != "enabled":
+            return self.mode_source
+        return "" if self.enabled else self.enabled_source
+
+
+class McpSettings(NamedTuple):
+    """`[spaniel.mcp]`."""
+
+    max_output_bytes: int
+    resource_links: bool
+    max_screenshot_height: int
+
+
+class LimitSettings(NamedTuple):
+    """The limits of a fetch, unless its profile sets them."""
+
+    timeout_seconds: int
+    max_redirects: int
+    default_max_chunk_tokens: int
+    max_download_bytes: int
+    cache_ttl_days: int
+
+
+class BatchSettings(NamedTuple):
+    """`[spaniel.batch]`."""
+
+    max_retry_after_seconds: int
+    max_crawl_delay_seconds: int
+    host_seconds: int
+    total_seconds: int
+
+
+class HealthSettings(NamedTuple):
+    """`[spaniel.health]`."""
+
+    jobs: int
+    per_host: int
+    delay_ms: int
+    timeout_seconds: int
+    content_seconds: int
+    host_wait_seconds: int
+    robots: bool
+    history_folder: str
+    priorities_file: str
+    fallback_extensions: tuple[str, ...]
+    index_files: tuple[str, ...]
 
 
 class Setting(NamedTuple):
@@ -51,9 +118,9 @@ class Settings:
         self,
         given: Mapping[str, Setting] | None = None,
         file: str | None = None,
-        looked_for: tuple[LookedFor, ...] = (),
+        looked_for: tuple[SettingsFile, ...] = (),
     ) -> None:
-        self._all = {key.path: Setting(key.default, DEFAULT) for key in KEYS} | dict(given or {})
+        self._all = {path: Setting(key.default, DEFAULT) for path, key in BY_PATH.items()} | dict(given or {})
         self.file = file  # the last one that was read
         self.looked_for = looked_for
 
@@ -65,22 +132,23 @@ class Settings:
 
     def given(self, path: str) -> bool:
         """Whether it was set; else it has its default."""
-        return self.source(path) != DEFAULT
+        return self._all[path].source != DEFAULT
 
     def source(self, path: str) -> str:
         return self._all[path].source
 
     def asked_for(self, path: str) -> bool:
         """Whether it was set by a flag: then it overrides a profile too."""
-        return bool(BY_PATH[path].flag) and self.source(path) == BY_PATH[path].flag
+        flag = BY_PATH[path].flag
+        return bool(flag) and self._all[path].source == flag
 
     def number(self, path: str) -> int:
-        value = self[path]
+        value = self._all[path].value
         assert isinstance(value, int)  # noqa: S101  the table says so
         return value
 
     def _table(self, table: str) -> dict[str, Value]:
-        return {key.name: self[key.path] for key in KEYS if key.table == table}
+        return {key.name: self._all[path].value for path, key in BY_PATH.items() if key.table == table}
 
     @property
     def security(self) -> Security:
@@ -168,14 +236,28 @@ class Settings:
         )
 
     @property
-    def rendering(self) -> RenderingSettings:
+    def uses_browser(self) -> bool:
+        return bool(self[f"{FETCH}.browser.enabled"])
+
+    @property
+    def rendering(self) -> Rendering:
+        from spaniel.pipeline.services import Rendering
+
         own = self._table(f"{FETCH}.rendering")
-        return RenderingSettings(
-            domains(cast("tuple[str, ...]", own["js_heavy_domains"])),
-            bool(own["spa_fallback_enabled"]),
-            self.number(f"{FETCH}.rendering.min_extracted_chars"),
-            bool(self[f"{FETCH}.browser.enabled"]),
-            bool(own["empty_fallback"]),
+        hosts = domains(cast("tuple[str, ...]", own.pop("js_heavy_domains")))
+        return Rendering(hosts, **own)  # type: ignore[arg-type]
+
+    @property
+    def profile_settings(self) -> ProfileSettings:
+        """What profiles leave to the settings, and what of it the user has set."""
+        from spaniel.pipeline.profile import ProfileSettings
+
+        limits, names = self.limits, (*LimitSettings._fields, "user_agent")
+        return ProfileSettings(
+            self.headers,
+            limits._asdict(),
+            frozenset(name for name in names if self.given(f"{FETCH}.{name}")),
+            frozenset(name for name in names if self.asked_for(f"{FETCH}.{name}")),
         )
 
     @property
@@ -188,7 +270,7 @@ class Settings:
             cast("Mode", self["tools.mode"]),
             bool(self[f"{FETCH}.enabled"]),
             bool(self[f"{FETCH}.allow_auto_execution"]),
-            self.rendering.js_heavy,
+            self.rendering.js_heavy_domains,
             self.source("tools.mode"),
             self.source(f"{FETCH}.enabled"),
         )
@@ -268,14 +350,12 @@ def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str
 
 def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
     """The values of the environment. An empty variable is ignored; an unknown one too, with a warning."""
-    known = {key.variable: key for key in KEYS}
     given: dict[str, Setting] = {}
     for name, text in environ.items():
-        if name in known and text:
-            key = known[name]
+        if name.startswith("SPANIEL_") and text and (key := BY_VARIABLE.get(name)):
             given[key.path] = Setting(from_text(key, text, name, environ), name)
-        elif name.startswith("SPANIEL_") and name not in known and name not in NO_SETTINGS:
-            log.warning("the variable %s is ignored: unknown setting; %s", name, nearest(name, known))
+        elif name.startswith("SPANIEL_") and name not in BY_VARIABLE and name not in NO_SETTINGS:
+            log.warning("the variable %s is ignored: unknown setting; %s", name, nearest(name, BY_VARIABLE))
     return given
 
 
@@ -286,12 +366,12 @@ def _flags(flags: Mapping[str, object], environ: Mapping[str, str]) -> dict[str,
 
 def _call(names: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, Setting]:
     """What a program passes, by short names: those of the variables, in lower case and without `spaniel_`."""
-    short = {key.variable.removeprefix("SPANIEL_").lower(): key for key in KEYS}
     given: dict[str, Setting] = {}
     for name, value in names.items():
-        if name not in short:
-            raise complaint(name, f"unknown setting; {nearest(name, short)}")
-        key = short[name]
+        key = BY_VARIABLE.get(f"SPANIEL_{name.upper()}") if name.islower() else None
+        if key is None:
+            known = [variable.removeprefix("SPANIEL_").lower() for variable in BY_VARIABLE]
+            raise complaint(name, f"unknown setting; {nearest(name, known)}")
         given[key.path] = Setting(asked(key, value, name, environ), key.flag or CALL)
     return given
 

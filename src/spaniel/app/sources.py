@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
-from spaniel.batch.ports import Item
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.profile import DEFAULT
+from spaniel.runs.store import Item
 from spaniel.sources.files import fingerprint, local_files
 from spaniel.sources.walk import items
 

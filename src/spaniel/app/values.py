@@ -1,4 +1,4 @@
-"""One value, checked against its key: from a TOML file, from a variable's text, from a flag."""
+"""Values checked: of a setting, from a file, a variable's text or a flag; of a list that a program passes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import re
 import tempfile
 from typing import TYPE_CHECKING, TypeVar
 
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 from spaniel.tables import complaint, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from spaniel.app.keys import Key, Value
 
@@ -187,3 +187,17 @@ def _anchored(text: str, key: Key, folder: str) -> str:
     """
     is_bare = key.kind == "program" and not os.path.dirname(text)
     return text if not text or not folder or is_bare else os.path.join(folder, text)
+
+
+def several(given: Iterable[T], name: str, kinds: type | tuple[type, ...]) -> Iterator[T]:
+    """Each of them. A single string is refused: it would be read letter by letter."""
+    if isinstance(given, str | bytes):
+        raise SpanielError(Code.BAD_ARGS, field=name, reason="is a single text; pass a list")
+    return _each(given, name, kinds)
+
+
+def _each(given: Iterable[T], name: str, kinds: type | tuple[type, ...]) -> Iterator[T]:
+    for number, one in enumerate(given):
+        if not isinstance(one, kinds):
+            raise SpanielError(Code.BAD_ARGS, field=f"{name}[{number}]", reason=f"is of type {type(one).__name__}")
+        yield one

@@ -8,11 +8,10 @@ import os
 from collections import Counter
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from spaniel.batch.outputs import warc_parts
-from spaniel.batch.outputs.finish import finish
-from spaniel.batch.outputs.form import Form, form_of
+from spaniel.batch.outputs import warc
+from spaniel.batch.outputs.files import Form, finish, form_of
 from spaniel.batch.outputs.parquet import parts_in
 from spaniel.batch.planning import LEAST_SHARDS, WHOLE, ListRows, make_plan
 from spaniel.batch.progress import Progress
@@ -30,13 +29,27 @@ if TYPE_CHECKING:
 
     from spaniel.batch.plan_folder import PlanFolder
     from spaniel.batch.planning import InputShard, PlanRows
-    from spaniel.batch.ports import Item, UrlSource
     from spaniel.batch.supervisor import Pace, Workers
     from spaniel.runs.run import PlanCounts
+    from spaniel.runs.store import Item
     from spaniel.sources.rows import Problems
     from spaniel.url.policy import Policy
 
     Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
+
+
+class UrlSource(Protocol):
+    """Where URLs come from."""
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it."""
+
+    def fingerprint(self) -> str:
+        """What changes when the input does. Empty where that is unknown: of a pipe, of a web site."""
+
+    def items(self) -> Iterator[Item]:
+        """The URLs in their order, counted from 0."""
 
 
 class Order(NamedTuple):
@@ -116,7 +129,7 @@ class BatchRun:
         """Plan a new run. Output that is there is not touched unless it may be."""
         output = self._folder.output
         self._warc, self._parts = order.warc, order.parts
-        captured = warc_parts.files_of(output) if order.warc else []
+        captured = warc.files_of(output) if order.warc else []
         if not overwrite:
             self._require_nothing_there(captured)
         if self._form == Form.PARQUET_FOLDER:
@@ -133,7 +146,7 @@ class BatchRun:
             if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
                 os.unlink(output)
             if order.warc:
-                warc_parts.remove(output)
+                warc.remove_files(output)
             shape, shards = order.whole_shape(), tuple(plan.shards)
             self._about = About(sources, shape, plan.counts, order.lost(), shards, order.shards, order.is_spread)
             self._folder.write(self._about)
@@ -235,7 +248,7 @@ class BatchRun:
         ending = "jsonl.zst" if self._part.endswith(".zst") else "jsonl"
         found = {RECORDS: PartOutput(ending, lambda _: self._part)}
         if self._warc:
-            found[CAPTURES] = warc_parts.output(self._folder.output, self._warc)
+            found[CAPTURES] = warc.warc_output(self._folder.output, self._warc)
         return found
 
     def finish(self) -> None:
@@ -280,8 +293,8 @@ class BatchRun:
         there = os.path.getsize(self._part) if os.path.exists(self._part) else 0
         if there < length:
             raise _bad(self._part, f"has {there} bytes, but {length} were written; begin again with --overwrite")
-        if self._warc and not warc_parts.is_there(self._folder.output, *collector.length(CAPTURES)):
-            place = warc_parts.place_of(self._folder.output)
+        if self._warc and not warc.is_there(self._folder.output, *collector.length(CAPTURES)):
+            place = warc.place_of(self._folder.output)
             raise _bad(place, "is shorter than what was written to it; begin again with --overwrite")
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
 from spaniel.runs.run import PlanCounts
 from spaniel.runs.store import Shard
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.batch")
 
+HAD_CREDENTIALS = "\0credentials"  # a column of the plan alone: the URL was written with credentials (FG-03)
 SHARDS_PER_WORKER = 4
 LEAST_SHARDS, MOST_SHARDS = 16, 64  # of one run: it may be resumed with more workers than it was planned with
 MOST_INPUT_SHARDS = 10_000  # that `--shard` can name

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from spaniel.hosts.answer_times import Slow
+from spaniel.hosts.scheduler import Waiting
 from spaniel.runs.store import PAGE_OK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 SHOWN = 5  # hosts
 WINDOW = 30.0  # seconds over which the rate is taken
-
-
-class WaitingHost(NamedTuple):
-    """A host that is waited for."""
-
-    host: str
-    seconds: float
-    why: str
-    left: int  # pages
 
 
 class Progress:
@@ -48,12 +40,10 @@ class Progress:
 
     def settle(self, records: Mapping[str, int]) -> None:
         """Nothing more comes: these are the records of all runs."""
-        statuses = list(self._statuses())
-        self._fetched += sum(status.get("fetched", 0) for status in statuses)
+        last = {"fetched": self._sum("fetched"), "slowest": list(self._listed("slowest"))}
+        self._statuses = lambda: [last]
         self._kept = Counter(records)
         self._kept.subtract(self._before)
-        slowest = [status.get("slowest", []) for status in statuses]
-        self._statuses = lambda: [{"slowest": each} for each in slowest]
 
     def _records(self) -> Counter[str]:
         found = Counter(self._kept)
@@ -78,7 +68,7 @@ class Progress:
     @property
     def fetched(self) -> int:
         """Fetches that ended."""
-        return self._fetched + int(sum(status.get("fetched", 0) for status in self._statuses()))
+        return self._fetched + self._sum("fetched")
 
     @property
     def left(self) -> int:
@@ -88,20 +78,26 @@ class Progress:
     def seconds(self) -> float:
         return self._clock() - self.began
 
-    def under_way(self) -> int:
-        return sum(status.get("under_way", 0) for status in self._statuses())
+    def _listed(self, name: str) -> Iterator[Any]:
+        return (each for status in self._statuses() for each in status.get(name, ()))
 
-    def waiting(self) -> list[WaitingHost]:
+    def _sum(self, name: str) -> int:
+        return sum(status.get(name, 0) for status in self._statuses())
+
+    def under_way(self) -> int:
+        return self._sum("under_way")
+
+    def waiting(self) -> list[Waiting]:
         """Hosts that are waited for: those with the most to do."""
-        found = [WaitingHost(*each) for status in self._statuses() for each in status.get("waiting", [])]
+        found = [Waiting(*each) for each in self._listed("waiting")]
         return heapq.nlargest(SHOWN, found, key=lambda host: host.left)
 
     def slowest(self, most: int) -> list[Slow]:
-        found = [Slow(*each) for status in self._statuses() for each in status.get("slowest", [])]
+        found = [Slow(*each) for each in self._listed("slowest")]
         return heapq.nlargest(most, found, key=lambda slow: slow.seconds)
 
     def rate(self) -> float:
-        """Records a second, of late."""
+        """Records a second in the last half minute."""
         now, records = self._clock(), self.records
         self._recent.append((now, records))
         while len(self._recent) > 2 and now - self._recent[0][0] > WINDOW:

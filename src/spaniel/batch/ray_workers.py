@@ -10,25 +10,24 @@ import asyncio
 import logging
 import os
 import tempfile
-from collections import deque
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spaniel.batch import channel as say
+from spaniel.batch import channel
 from spaniel.batch.supervisor import keep_alive
 from spaniel.batch.worker import Service, opener, write_shards
 from spaniel.errors import Code, SpanielError
-from spaniel.runs.parts import MOST_BYTES
+from spaniel.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.batch.supervisor import Brief, Hear
+    from spaniel.batch.supervisor import Brief, Receive
 
-AT_ONCE, BYTES_AT_ONCE = 256, 8 << 20  # messages, and what they hold, that an actor hands over in one answer
-PLACE_SECONDS = 60.0  # in which an actor should have found its place
-BEHIND_SECONDS = 0.05  # before an actor is listened to again while what it sent is not written yet
+RESULTS_AHEAD = 4  # messages with results that an actor has sent and the driver has not received
+PLACE_SECONDS = 60.0  # in which an actor should have started
+BEHIND_SECONDS = 0.05  # before an actor is asked for messages again while its results are not written yet
 STARTS = 3  # of a cluster of our own: on a busy machine the first may take too long
 LOCAL = ""  # no address: a cluster of this machine alone, which ends with the run
 
@@ -43,15 +42,15 @@ class WorkerActor:
         self._folder = tempfile.TemporaryDirectory(prefix="spaniel-shards-")
         self._service: Service | None = None
         self._working: set[asyncio.Task[None]] = set()
-        self._said: deque[tuple[Any, ...]] = deque()
-        self._size = 0  # bytes of results that wait to be fetched
+        self._outbox: list[tuple[Any, ...]] = []
+        self._results = Slots(RESULTS_AHEAD)
         self._news = asyncio.Event()
 
     async def open(self, brief: dict[str, Any], shards: Mapping[str, bytes]) -> None:
         write_shards(self._folder.name, shards)
         if not _is_here(brief):
             brief = {**brief, "tasks": ""}
-        self._service = Service({**brief, "folder": self._folder.name}, self._send, is_behind=self._is_behind)
+        self._service = Service({**brief, "folder": self._folder.name}, self._send, self._relay)
         self._working.add(asyncio.create_task(self._work(self._service)))
 
     async def _work(self, service: Service) -> None:
@@ -59,39 +58,30 @@ class WorkerActor:
             await service.run(opener(self._where))
         except Exception as error:
             log.exception("unexpected_error")
-            self._send(say.FAILED, f"{type(error).__name__}: {error}", "")
+            self._send(channel.FAILED, f"{type(error).__name__}: {error}", "")
 
-    async def receive(self, letters: list[tuple[Any, ...]]) -> None:
+    async def receive(self, messages: list[tuple[Any, ...]]) -> None:
         if self._service is not None:
-            for letter in letters:
-                self._service.receive(*letter)
+            for message in messages:
+                self._service.receive(*message)
 
-    async def said(self) -> list[tuple[Any, ...]]:
-        """What the worker has said since, as soon as there is something."""
+    async def outgoing(self) -> list[tuple[Any, ...]]:
+        """Messages of the worker since the last call, as soon as there are some."""
         await self._news.wait()
-        letters: list[tuple[Any, ...]] = []
-        size = 0
-        while self._said and len(letters) < AT_ONCE and size < BYTES_AT_ONCE:
-            letters.append(self._said.popleft())
-            size += _size(letters[-1])
-        self._size -= size
-        if not self._said:
-            self._news.clear()
-        return letters
+        self._news.clear()
+        messages, self._outbox = self._outbox, []
+        for message in messages:
+            if message[0] == channel.RESULTS:
+                self._results.release()
+        return messages
 
-    def _send(self, *letter: Any) -> None:
-        self._said.append(letter)
-        self._size += _size(letter)
+    def _send(self, *message: Any) -> None:
+        self._outbox.append(message)
         self._news.set()
 
-    def _is_behind(self) -> bool:
-        return self._size > MOST_BYTES
-
-
-def _size(letter: tuple[Any, ...]) -> int:
-    if letter[0] != say.RESULTS:
-        return 0
-    return sum(sum(map(len, pieces)) for pieces in letter[2].values())
+    async def _relay(self, *message: Any) -> None:
+        await self._results.wait()
+        self._send(*message)
 
 
 def _is_here(brief: Mapping[str, Any]) -> bool:
@@ -109,27 +99,27 @@ class RayWorkers:
     def __init__(self, where: str, wiring: Mapping[str, object], address: str = LOCAL) -> None:
         self._where, self._wiring, self._address = where, wiring, address
         self._actors: list[Any] = []
-        self._letters: list[list[tuple[Any, ...]]] = []
+        self._messages: list[list[tuple[Any, ...]]] = []
         self._watches: list[asyncio.Task[None]] = []
         self._closing = False
 
-    async def start(self, count: int, hear: Hear, brief: Brief) -> None:
+    async def start(self, count: int, receive: Receive, brief: Brief) -> None:
         self._ray = _connected(self._address, count)
         self._make = self._ray.remote(num_cpus=1, max_restarts=0)(WorkerActor)
-        self._actors, self._letters = [None] * count, [[] for _ in range(count)]
+        self._actors, self._messages = [None] * count, [[] for _ in range(count)]
         self._watches = [
             asyncio.create_task(
-                keep_alive(number, partial(self._live, number, hear, brief), hear, lambda: self._closing)
+                keep_alive(number, partial(self._live, number, receive, brief), receive, lambda: self._closing)
             )
             for number in range(count)
         ]
 
     def send(self, worker: int, word: str, *values: Any) -> None:
-        """Letters of one moment travel together: a call of Ray's costs more than what is in it."""
-        letters = self._letters[worker]
-        if not letters:
+        """Messages of one moment travel together: a call of Ray's costs more than what is in it."""
+        messages = self._messages[worker]
+        if not messages:
             asyncio.get_running_loop().call_soon(self._post, worker)
-        letters.append((word, *values))
+        messages.append((word, *values))
 
     async def close(self) -> None:
         self._closing = True
@@ -140,9 +130,9 @@ class RayWorkers:
             self._ray.shutdown()
 
     def _post(self, worker: int) -> None:
-        letters, self._letters[worker] = self._letters[worker], []
-        if letters and self._actors[worker] is not None:
-            self._actors[worker].receive.remote(letters)
+        messages, self._messages[worker] = self._messages[worker], []
+        if messages and self._actors[worker] is not None:
+            self._actors[worker].receive.remote(messages)
 
     async def _opened(self, actor: Any, number: int, brief: dict[str, Any]) -> None:
         """Wait until the cluster has a free CPU for it, and log that if it takes long."""
@@ -158,9 +148,9 @@ class RayWorkers:
         finally:
             opening.cancel()
 
-    async def _live(self, number: int, hear: Hear, brief: Brief) -> bool:
+    async def _live(self, number: int, receive: Receive, brief: Brief) -> bool:
         """One life of an actor; whether it ever worked."""
-        self._letters[number] = []  # messages to the actor before it are dropped
+        self._messages[number] = []  # messages to the actor before it are dropped
         actor = self._make.remote(self._where)
         was_ready = False
         try:
@@ -168,15 +158,15 @@ class RayWorkers:
             self._actors[number] = actor
             while True:
                 is_behind = False
-                for said in await actor.said.remote():
+                for message in await actor.outgoing.remote():
                     was_ready = True
-                    is_behind = hear(number, *said)
+                    is_behind = receive(number, *message)
                 if is_behind:
                     await asyncio.sleep(BEHIND_SECONDS)
         except self._ray.exceptions.RayError:
             return was_ready
         finally:
-            self._actors[number], self._letters[number] = None, []
+            self._actors[number], self._messages[number] = None, []
             with suppress(self._ray.exceptions.RayError, ValueError):
                 self._ray.kill(actor)
 

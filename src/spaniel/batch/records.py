@@ -1,16 +1,17 @@
 """The record of a URL: the one place where a batch knows what a record holds.
 
 What differs between two spellings of one page (its place in the input, the URL as it was asked for, the columns beside
-it) stands first in the line; the rest is made once and shared.
+it) comes first in the line; the rest is made once and shared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
-from spaniel.batch.ports import HAD_CREDENTIALS
+from spaniel.batch.planning import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.fallbacks import HTTP_ONLY
 from spaniel.pipeline.outcome import CREDENTIALS_DROPPED, NO_TEXT, Outcome
@@ -18,10 +19,14 @@ from spaniel.pipeline.record import record_of as full_record
 from spaniel.url.canonical import CREDENTIALS_WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from spaniel.batch.ports import Item, Record
     from spaniel.pipeline.record import Extraction
+    from spaniel.runs.store import Item
+
+Record = Mapping[str, object]
+Fetch = Callable[[str], Awaitable[Record]]
+"""The record of a URL, however its fetch ended."""
 
 _OWN = "requested_url"
 encode = msgspec.json.Encoder().encode

@@ -15,9 +15,9 @@ from functools import partial
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from spaniel.batch import channel as say
+from spaniel.batch import channel
 from spaniel.batch.planning import shard_of
-from spaniel.batch.worker import RunHosts, TaskFile, why_unwritable
+from spaniel.batch.worker import RunHosts, TaskFile, close_writer, why_unwritable
 from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from spaniel.hosts.hosts import HostState
     from spaniel.runs.parts import Collector
 
-    Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should wait before it says more
+    Receive = Callable[..., bool]  # a worker, a word, its values; whether it should wait before it sends more
     Brief = Callable[[int], dict[str, Any]]  # what a worker is to do, each time that it is started
 
 SUPERVISOR = -1  # as an owner of hosts
@@ -61,8 +61,8 @@ class Workers(Protocol):
 
     is_remote: bool  # whether they cannot write into the folder of the run
 
-    async def start(self, count: int, hear: Hear, brief: Brief) -> None:
-        """Start them; from then on `hear` gets what they say."""
+    async def start(self, count: int, receive: Receive, brief: Brief) -> None:
+        """Start them; from then on `receive` gets what they channel."""
 
     def send(self, worker: int, word: str, *values: Any) -> None: ...
 
@@ -102,7 +102,7 @@ class Supervisor:
             self._unassigned.clear()
         own = {"owned": (), "shard_count": shard_count, "workers": 1, "is_spread": False}
         own |= {"rules": pace.rules.as_data(), "limits": self._limits}
-        self._hosts = RunHosts(own, self._hear_own, SystemClock())
+        self._hosts = RunHosts(own, self._receive_own, SystemClock())
         self._suspects: set[int] = set()  # tasks that were under way when a worker died
         self._blamed: set[int] = set()  # of them: under way alone when it died again
         self._leases: dict[tuple[int, int], _Lease] = {}  # by who holds or waits for it
@@ -111,19 +111,19 @@ class Supervisor:
         self._over: float | None = None  # the time for the run, once it is over
         self._failure: SpanielError | None = None
         self._parts_known: dict[tuple[int, str, int], int] = {}
-        self._heard: dict[str, Callable[..., None]] = {
-            say.READY: self._ready,
-            say.STATUS: self._status,
-            say.DONE: self._done,
-            say.FAILED: self._failed,
-            say.TAKE: self._take,
-            say.RELEASE: self._release,
-            say.GRANTED: self._granted,
-            say.DENIED: self._denied,
-            say.REPORT: self._report,
-            say.LEARNT: self._learnt,
-            say.WANT: self._want,
-            say.RESULTS: self._results,
+        self._handlers: dict[str, Callable[..., None]] = {
+            channel.READY: self._ready,
+            channel.STATUS: self._status,
+            channel.DONE: self._done,
+            channel.FAILED: self._failed,
+            channel.TAKE: self._take,
+            channel.RELEASE: self._release,
+            channel.GRANTED: self._granted,
+            channel.DENIED: self._denied,
+            channel.REPORT: self._report,
+            channel.LEARNT: self._learnt,
+            channel.WANT: self._want,
+            channel.RESULTS: self._results,
             GONE: self._gone,
         }
         self._writer: PartWriter | None = None
@@ -145,7 +145,7 @@ class Supervisor:
             for worker in range(len(self._members)):
                 self._under_way(worker)  # of an earlier run
                 self._assign(worker, self._choose())
-            await self._workers.start(len(self._members), self._hear, self._brief)
+            await self._workers.start(len(self._members), self._receive, self._brief)
             while self._failure is None and not all(member.is_done for member in self._members):
                 await self._news.wait()
                 self._news.clear()
@@ -156,7 +156,7 @@ class Supervisor:
             await self._workers.close()
             await self._hosts.lender.close()
             if self._writer is not None:
-                await asyncio.to_thread(self._writer.close)
+                await close_writer(self._writer)
             if self._shards is not None:
                 self._shards.close()
             await asyncio.gather(collecting, return_exceptions=True)
@@ -167,12 +167,12 @@ class Supervisor:
     def _end_time(self, limit: float) -> None:
         self._over = limit
         self._hosts.close(total_time_over(limit))
-        self._send_all(say.OVER, limit)
+        self._send_all(channel.OVER, limit)
 
     def stop(self) -> None:
         """Begin nothing more, and finish what is under way."""
         self._is_stopping = True
-        self._send_all(say.STOP)
+        self._send_all(channel.STOP)
 
     def _send_all(self, word: str, *values: Any) -> None:
         for number in range(len(self._members)):
@@ -233,10 +233,10 @@ class Supervisor:
         self._failure = self._failure or error
         self._news.set()
 
-    # what workers say
+    # messages of workers
 
-    def _hear(self, worker: int, word: str, *values: Any) -> bool:
-        self._heard[word](worker, *values)
+    def _receive(self, worker: int, word: str, *values: Any) -> bool:
+        self._handlers[word](worker, *values)
         self._news.set()
         return self._writer is not None and self._writer.is_behind
 
@@ -261,13 +261,13 @@ class Supervisor:
         self._members[worker].is_ready = True
         for (holder, number), lease in self._leases.items():
             if lease.owner == worker:
-                self._workers.send(worker, say.TAKE, holder, number, lease.host, lease.led)
+                self._workers.send(worker, channel.TAKE, holder, number, lease.host, lease.led)
 
     def _done(self, worker: int) -> None:
         self._members[worker].is_done = True
 
     def _failed(self, _worker: int, why: str = "", field: str = "") -> None:
-        text = why or "workers cannot be started; what they say is above"
+        text = why or "workers cannot be started; see their output above"
         ours = SpanielError(Code.INTERNAL, error=text)
         self.fail(SpanielError(Code.BAD_ARGS, field=field, reason=text) if field else ours)
 
@@ -283,7 +283,7 @@ class Supervisor:
             (self._blamed if was_alone else self._suspects).add(ordinal)
         self._futile = 0 if under_way or did_something else self._futile + 1
         if self._futile >= MOST_FUTILE:
-            self._failed(worker, "workers end again and again; what they say is above")
+            self._failed(worker, "workers end again and again; see their output above")
         member.is_ready = False
         self._unassigned += self._wanting.pop(worker, ())
         for holder, number in list(self._leases):
@@ -306,7 +306,7 @@ class Supervisor:
         """A worker has nothing left to begin."""
         shards = self._choose()
         if not shards:
-            self._workers.send(worker, say.NO_MORE)
+            self._workers.send(worker, channel.NO_MORE)
             return
         self._wanting[worker] = shards
         for (holder, number), lease in self._leases.items():
@@ -332,11 +332,11 @@ class Supervisor:
             if busy.isdisjoint(shards):
                 del self._wanting[worker]
                 hosts = self._assign(worker, shards)
-                self._workers.send(worker, say.ASSIGN, shards, self._copies(shards), hosts)
+                self._workers.send(worker, channel.ASSIGN, shards, self._copies(shards), hosts)
                 for (holder, number), lease in self._leases.items():
                     if lease.shard in shards:
                         lease.owner = worker
-                        self._workers.send(worker, say.TAKE, holder, number, lease.host, lease.led)
+                        self._workers.send(worker, channel.TAKE, holder, number, lease.host, lease.led)
 
     def _assign(self, worker: int, shards: list[int]) -> list[HostState]:
         self._given[worker] += shards
@@ -352,7 +352,7 @@ class Supervisor:
             if not any(shard in shards for shards in self._wanting.values()):
                 self._hosts.lender.take(worker, number, host, led)
         elif self._members[lease.owner].is_ready:
-            self._workers.send(lease.owner, say.TAKE, worker, number, host, led)
+            self._workers.send(lease.owner, channel.TAKE, worker, number, host, led)
 
     def _release(self, worker: int, number: int, answered: bool) -> None:
         lease = self._leases.pop((worker, number), None)
@@ -362,33 +362,33 @@ class Supervisor:
             self._hosts.lender.release(worker, number, answered)
             self._loop.call_soon(self._assign_free)  # when the turn has ended
         else:
-            self._workers.send(lease.owner, say.RELEASE, worker, number, answered)
+            self._workers.send(lease.owner, channel.RELEASE, worker, number, answered)
 
-    def _hear_own(self, word: str, *values: Any) -> None:
-        """What the supervisor's own hosts say."""
-        if word in (say.GRANTED, say.DENIED):
-            self._hear(SUPERVISOR, word, *values)
+    def _receive_own(self, word: str, *values: Any) -> None:
+        """What the supervisor's own hosts channel."""
+        if word in (channel.GRANTED, channel.DENIED):
+            self._receive(SUPERVISOR, word, *values)
 
     def _granted(self, _owner: int, worker: int, number: int) -> None:
         if (lease := self._leases.get((worker, number))) is not None:
             lease.is_granted = True
-        self._workers.send(worker, say.GRANTED, number)
+        self._workers.send(worker, channel.GRANTED, number)
 
     def _denied(self, _owner: int, worker: int, number: int, code: str, details: Mapping[str, Any]) -> None:
         self._leases.pop((worker, number), None)
-        self._workers.send(worker, say.DENIED, number, code, details)
+        self._workers.send(worker, channel.DENIED, number, code, details)
 
     def _report(self, _worker: int, host: str, method: str, values: Sequence[Any]) -> None:
         owner = self._owners.get(shard_of(host, self._shard_count), SUPERVISOR)
         if owner == SUPERVISOR:
             self._hosts.learn(method, list(values))
         else:
-            self._workers.send(owner, say.LEARNT, method, values)
+            self._workers.send(owner, channel.LEARNT, method, values)
 
     def _learnt(self, worker: int, method: str, values: Sequence[Any]) -> None:
         for other in range(len(self._members)):
             if other != worker:
-                self._workers.send(other, say.LEARNT, method, values)
+                self._workers.send(other, channel.LEARNT, method, values)
 
 
 @dataclass
@@ -430,7 +430,7 @@ def _owners(given: list[list[int]], shards: int) -> dict[int, int]:
 
 
 async def keep_alive(
-    number: int, live: Callable[[], Awaitable[bool]], hear: Hear, is_closing: Callable[[], bool]
+    number: int, live: Callable[[], Awaitable[bool]], receive: Receive, is_closing: Callable[[], bool]
 ) -> None:
     """Let a worker live again and again. `live` returns whether it was ever ready. If this fails, which is a bug, the
     run ends rather than waits for ever."""
@@ -440,11 +440,11 @@ async def keep_alive(
             was_ready = await live()
             if is_closing():
                 return
-            hear(number, GONE)
+            receive(number, GONE)
             dead_starts = 0 if was_ready else dead_starts + 1
-        hear(number, say.FAILED)
+        receive(number, channel.FAILED)
     except Exception as error:  # noqa: BLE001
-        hear(number, say.FAILED, f"{type(error).__name__}: {error}")
+        receive(number, channel.FAILED, f"{type(error).__name__}: {error}")
 
 
 class Processes:
@@ -463,11 +463,11 @@ class Processes:
         self._watches: list[asyncio.Task[None]] = []
         self._closing = False
 
-    async def start(self, count: int, hear: Hear, brief: Brief) -> None:
+    async def start(self, count: int, receive: Receive, brief: Brief) -> None:
         self._pipes, self._processes, self._ready = [None] * count, [None] * count, [False] * count
         self._watches = [
             asyncio.create_task(
-                keep_alive(number, partial(self._live, number, hear, brief), hear, lambda: self._closing)
+                keep_alive(number, partial(self._live, number, receive, brief), receive, lambda: self._closing)
             )
             for number in range(count)
         ]
@@ -475,7 +475,7 @@ class Processes:
     def send(self, worker: int, word: str, *values: Any) -> None:
         pipe = self._pipes[worker] if self._pipes else None
         if pipe is not None and not pipe.is_closing():  # asyncio complains of what is written to a process that ends
-            pipe.write(say.frame((word, *values)))
+            pipe.write(channel.frame((word, *values)))
 
     async def close(self) -> None:
         """They end when their input does. One that does not is killed, and so is one that is still loading."""
@@ -492,7 +492,7 @@ class Processes:
                 process.kill()
         await asyncio.gather(*self._watches, return_exceptions=True)
 
-    async def _live(self, number: int, hear: Hear, brief: Brief) -> bool:
+    async def _live(self, number: int, receive: Receive, brief: Brief) -> bool:
         """One life of a worker; whether it ever worked."""
         if self._closing:
             return False
@@ -503,11 +503,11 @@ class Processes:
             await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
             pipe, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
             self._pipes[number] = pipe
-            pipe.write(say.frame({**brief(number), "wiring": self._wiring}))
+            pipe.write(channel.frame({**brief(number), "wiring": self._wiring}))
             while True:
-                message = await say.read_message(reader)
+                message = await channel.read_message(reader)
                 self._ready[number] = True
-                hear(number, *message)
+                receive(number, *message)
         except (EOFError, ConnectionError):
             pass
         finally:

@@ -14,13 +14,13 @@ from collections import deque
 from contextlib import closing, suppress
 from functools import partial
 from importlib import import_module
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
-from spaniel.batch import captures
-from spaniel.batch import channel as say
+from spaniel.batch import channel
+from spaniel.batch.outputs import warc
 from spaniel.batch.outputs.remote_parts import RemoteWriter
 from spaniel.batch.planning import shard_of
 from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_of, unexpected
@@ -39,15 +39,16 @@ from spaniel.runs.store import Shard, Shards
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch, Record
+    from spaniel.batch.records import Fetch, Record
     from spaniel.clock import Clock
     from spaniel.hosts.scheduler import Lease
     from spaniel.runs.store import Item, Task
 
     Send = Callable[..., None]  # a word and its values
+    Relay = Callable[..., Coroutine[Any, Any, None]]  # likewise
 
 log = logging.getLogger("spaniel.batch")
 
@@ -171,10 +172,10 @@ class Worker:
         self, task: Task, url: str, *, is_mixed: bool = False, over_http: bool | None = None
     ) -> bool:
         """Whether the page came without TLS, and was recorded only for the items that asked so."""
-        taken = captures.begin()
+        taken = warc.begin_captures()
         try:
             record = await self._fetch(url)
-            captured = await captures.packed(taken)
+            captured = await warc.packed_captures(taken)
             only_http = is_mixed and ending_of(record).http_only
             await self._answer(task, record, captured, over_http=True if only_http else over_http)
         except Exception as error:
@@ -303,11 +304,11 @@ class ForeignHosts:
     async def take(self, host: str, *, led: bool) -> None:
         number = next(self._numbers)
         granted = self._asked[number] = asyncio.get_running_loop().create_future()
-        self._send(say.TAKE, number, host, led)
+        self._send(channel.TAKE, number, host, led)
         try:
             await granted
         except asyncio.CancelledError:
-            self._send(say.RELEASE, number, False)
+            self._send(channel.RELEASE, number, False)
             raise
         finally:
             del self._asked[number]
@@ -315,12 +316,12 @@ class ForeignHosts:
 
     def release(self, host: str, *, answered: bool) -> None:
         held = self._held[host]
-        self._send(say.RELEASE, held.popleft(), answered)
+        self._send(channel.RELEASE, held.popleft(), answered)
         if not held:
             del self._held[host]
 
     def report(self, kind: str, host: str, *values: object) -> None:
-        self._send(say.REPORT, host, kind, values)
+        self._send(channel.REPORT, host, kind, values)
 
     def granted(self, number: int) -> None:
         if (asked := self._asked.get(number)) is not None and not asked.done():
@@ -363,11 +364,11 @@ class Lender:
             async with self._hosts.turn(host, Deadline(NO_LIMIT), led=led, shared=True):
                 released = asyncio.get_running_loop().create_future()
                 self._granted[worker, number] = released
-                self._send(say.GRANTED, worker, number)
+                self._send(channel.GRANTED, worker, number)
                 if await released:
                     self._hosts.answered(host, OK, {}, led=led)
         except SpanielError as error:
-            self._send(say.DENIED, worker, number, str(error.code), error.details)
+            self._send(channel.DENIED, worker, number, str(error.code), error.details)
         finally:
             self._granted.pop((worker, number), None)
 
@@ -378,40 +379,31 @@ class RunHosts(Hosts):
     def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock) -> None:
         self._brief, self._send = brief, send
         self.owned = set(brief["owned"])  # shards
-        usual = HostRule(*brief["rules"][0])
-        by_domain = {domain: HostRule(*rule) for domain, rule in brief["rules"][1].items()}
-        self._spread_rule = usual if brief["is_spread"] and usual.delay == 0 else None
-        self._share = usual.per_host // brief["workers"]
+        usual, by_domain = brief["rules"]
+        self._named = HostRules(HostRule(*usual), {domain: HostRule(*rule) for domain, rule in by_domain.items()})
+        self._share = self._named.usual.per_host // brief["workers"]
         self._slow: set[str] = set()  # hosts that are spread, and ask for delays
         self.leases = ForeignHosts(send, self.owns)
-        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else HostRules(usual, by_domain)
-        self._named = HostRules(usual, by_domain)
-        several = brief["workers"] > 1
-        super().__init__(
-            clock, rules=rules, limits=HostLimits(*brief["limits"]), foreign=self.leases if several else None
-        )
+        foreign = self.leases if brief["workers"] > 1 else None
+        super().__init__(clock, rules=_SharedRules(self), limits=HostLimits(*brief["limits"]), foreign=foreign)
         self.lender = Lender(self, send)
 
     def is_spread(self, host: str) -> bool:
         """Whether each worker asks a host on its own, with a share of the places there."""
-        return (
-            self._spread_rule is not None
-            and self._share > 0
-            and host not in self._slow
-            and self._named.of(host) == self._spread_rule
-        )
+        is_usual = self._share and host not in self._slow and self._named.of(host) == self._named.usual
+        return bool(self._brief["is_spread"] and is_usual and not self._named.usual.delay)
 
     def owns(self, host: str) -> bool:
-        return self.is_spread(host) or self.is_home(host)
+        return self.is_spread(host) or self._is_home(host)
 
-    def is_home(self, host: str) -> bool:
+    def _is_home(self, host: str) -> bool:
         return shard_of(host, self._brief["shard_count"]) in self.owned
 
-    def share(self, host: str, rule: HostRule) -> HostRule:
+    def rule_of(self, host: str) -> HostRule:
+        rule, others = self._named.of(host), self._brief["workers"] - 1
         if not self.is_spread(host):
             return rule
-        others = self._brief["workers"] - 1
-        return rule._replace(per_host=rule.per_host - others * self._share if self.is_home(host) else self._share)
+        return rule._replace(per_host=rule.per_host - others * self._share if self._is_home(host) else self._share)
 
     def asked_to_wait(self, where: str, status: int, seconds: float | None, *, led: bool = False) -> None:
         super().asked_to_wait(where, status, seconds, led=led)
@@ -431,7 +423,7 @@ class RunHosts(Hosts):
 
     def _inform_others(self, where: str, method: str, *values: object) -> None:
         if self._brief["workers"] > 1 and self.is_spread(split(where).host if "://" in where else where):
-            self._send(say.LEARNT, method, values)
+            self._send(channel.LEARNT, method, values)
 
     def learn(self, method: str, values: list[Any]) -> None:
         """What another worker has learnt of a host."""
@@ -452,68 +444,47 @@ class RunHosts(Hosts):
 class _SharedRules(HostRules):
     """Rules with a share of the places where a host is spread over workers."""
 
-    def __init__(self, usual: HostRule, by_domain: Mapping[str, HostRule], hosts: RunHosts) -> None:
-        super().__init__(usual, by_domain)
+    def __init__(self, hosts: RunHosts) -> None:
+        super().__init__()
         self._sharing = hosts
 
     def of(self, host: str) -> HostRule:
-        return self._sharing.share(host, super().of(host))
-
-
-class _Relayed:
-    """Results that are sent to the supervisor: there are too many, too, where those that were sent wait."""
-
-    def __init__(self, writer: PartWriter, is_behind: Callable[[], bool]) -> None:
-        self._writer, self._is_behind = writer, is_behind
-        self.put = writer.put
-
-    @property
-    def is_behind(self) -> bool:
-        return self._writer.is_behind or self._is_behind()
+        return self._sharing.rule_of(host)
 
 
 class Service:
     """A worker as its supervisor knows it: begun with a brief, spoken to by messages."""
 
-    def __init__(self, brief: Mapping[str, Any], send: Send, is_behind: Callable[[], bool] | None = None) -> None:
-        """`is_behind`: whether the results that were sent wait; they are sent where the worker cannot write itself."""
-        self._brief, self._send, self._clock, self._is_behind = brief, send, SystemClock(), is_behind
+    def __init__(self, brief: Mapping[str, Any], send: Send, relay: Relay | None = None) -> None:
+        """`relay`: sends results where the worker cannot write itself; it waits if too many have not arrived yet."""
+        self._brief, self._send, self._relay, self._clock = brief, send, relay, SystemClock()
         self._hosts = RunHosts(brief, send, self._clock)
-        self._scheduler: Scheduler[Task] | None = None
-        self._worker: Worker | None = None
-        self._writer: PartWriter | None = None
-        self._is_stopping = False
-        self._over = total_time_over(brief["over"]) if brief["over"] else None
-        self._received: dict[str, Callable[..., None]] = {
-            say.STOP: self._stop,
-            say.OVER: self._end_time,
-            say.TAKE: self._hosts.lender.take,
-            say.RELEASE: self._hosts.lender.release,
-            say.GRANTED: self._hosts.leases.granted,
-            say.DENIED: self._hosts.leases.denied,
-            say.LEARNT: self._hosts.learn,
-            say.ASSIGN: self._assign,
-            say.NO_MORE: self._no_more,
+        self._received: dict[str, Callable[..., None]] = {}  # once it is ready
+        self._early: list[tuple[Any, ...]] = []  # messages before that
+
+    def receive(self, *message: Any) -> None:
+        if not self._received:
+            self._early.append(message)
+        else:
+            self._received[message[0]](*message[1:])
+
+    def _listen(self, scheduler: Scheduler[Task], worker: Worker) -> None:
+        hosts = self._hosts
+        self._received = {
+            channel.STOP: scheduler.stop,
+            channel.OVER: lambda limit: scheduler.give_up_all(total_time_over(limit)),
+            channel.TAKE: hosts.lender.take,
+            channel.RELEASE: hosts.lender.release,
+            channel.GRANTED: hosts.leases.granted,
+            channel.DENIED: hosts.leases.denied,
+            channel.LEARNT: hosts.learn,
+            channel.ASSIGN: partial(self._assign, worker),
+            channel.NO_MORE: scheduler.no_more,
         }
+        for message in self._early:
+            self.receive(*message)
 
-    def receive(self, word: str, *values: Any) -> None:
-        self._received[word](*values)
-
-    def _stop(self) -> None:
-        self._is_stopping = True
-        if self._scheduler is not None:
-            self._scheduler.stop()
-
-    def _end_time(self, limit: float) -> None:
-        self._over = total_time_over(limit)
-        if self._scheduler is not None:
-            self._scheduler.give_up_all(self._over)
-
-    def _no_more(self) -> None:
-        if self._scheduler is not None:
-            self._scheduler.no_more()
-
-    def _assign(self, numbers: list[int], files: Mapping[str, bytes], hosts: list[Any]) -> None:
+    def _assign(self, worker: Worker, numbers: list[int], files: Mapping[str, bytes], hosts: list[Any]) -> None:
         self._hosts.owned.update(numbers)
         for state in hosts:
             self._hosts.take_over(HostState(*state))
@@ -522,39 +493,30 @@ class Service:
             for number in numbers:
                 shard = Shard.open(self._brief["folder"], number)
                 shard.lock()
-                if self._worker is not None:
-                    self._worker.add(shard)
+                worker.add(shard)
         except (SpanielError, OSError) as error:
-            self._send(say.FAILED, *why_unwritable(error))
+            self._send(channel.FAILED, *why_unwritable(error))
 
     async def run(self, open_fetcher: OpenFetcher) -> None:
         """Work until everything is done, report that, and then lend turns until it is cancelled."""
         try:
             await self._run(open_fetcher)
         except SpanielError as error:
-            self._send(say.FAILED, *why_unwritable(error))
+            self._send(channel.FAILED, *why_unwritable(error))
             await asyncio.Event().wait()
 
     async def _run(self, open_fetcher: OpenFetcher) -> None:
         brief = self._brief
         opened = [Shard.open(brief["folder"], number) for number in brief["shards"]]
-        for shard in opened:
-            shard.lock()
+        for shard in sorted(opened, key=lambda each: each.number):  # in one order: two that wait never wait in a circle
+            await asyncio.to_thread(shard.lock)
         shards = Shards(opened, None if brief["is_spread"] else partial(shard_of, shards=brief["shard_count"]))
         begun = TaskFile(brief["tasks"]) if brief["tasks"] else None
         try:
             async with open_fetcher(brief["wiring"], self._hosts) as fetch:
                 # In the place of one that died, it does not know when hosts were asked last.
                 await self._clock.sleep(min(brief["pause"], LONGEST_PAUSE))
-                self._send(say.READY)
-                self._writer = self._open_writer(shards)
-                try:
-                    await self._work(shards, fetch, self._writer, begun)
-                finally:
-                    await asyncio.to_thread(self._writer.close)
-                self._report()
-                if self._writer.error is None:
-                    self._send(say.DONE)
+                await self._work(shards, fetch, begun)
                 await asyncio.Event().wait()
         finally:
             await self._hosts.lender.close()
@@ -562,56 +524,70 @@ class Service:
             if begun is not None:
                 begun.close()
 
-    async def _work(self, shards: Shards, fetch: Fetch, writer: PartWriter, begun: TaskFile | None) -> None:
-        more = partial(self._send, say.WANT) if self._brief["takes_more"] else None
-        jobs = self._brief["jobs"]
-        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=jobs, moves=True, more=more)
-        if self._is_stopping:
-            self._scheduler.stop()
-        if self._over is not None:
-            self._scheduler.give_up_all(self._over)
-        suspects, blamed = (frozenset(self._brief[name]) for name in ("suspects", "blamed"))
-        results = _Relayed(writer, self._is_behind) if self._is_behind else writer
-        self._worker = Worker(shards, self._scheduler, fetch, results, begun, suspects, blamed)
-        self._worker.on_begin = self._report
-        reporting = asyncio.create_task(self._report_often())
+    async def _work(self, shards: Shards, fetch: Fetch, begun: TaskFile | None) -> None:
+        brief, send = self._brief, self._send
+        more = partial(send, channel.WANT) if brief["takes_more"] else None
+        scheduler = Scheduler(shards, self._hosts, self._clock, at_once=brief["jobs"], moves=True, more=more)
+        writer = self._open_writer(shards)
+        suspects, blamed = frozenset(brief["suspects"]), frozenset(brief["blamed"])
+        worker = Worker(shards, scheduler, fetch, writer, begun, suspects, blamed)
+
+        def report() -> None:
+            send(channel.STATUS, self._status(scheduler, worker, writer))
+
+        async def report_often() -> None:
+            while True:
+                await asyncio.sleep(STATUS_SECONDS)
+                report()
+
+        worker.on_begin = report
+        self._listen(scheduler, worker)
+        if brief["over"]:
+            scheduler.give_up_all(total_time_over(brief["over"]))
+        send(channel.READY)
+        reporting = asyncio.create_task(report_often())
         try:
-            await self._worker.run()
+            await worker.run()
         finally:
             reporting.cancel()
-            await asyncio.gather(reporting, return_exceptions=True)
+            await close_writer(writer)
+        report()
+        if writer.error is None:
+            send(channel.DONE)
 
     def _open_writer(self, shards: Shards) -> PartWriter:
-        loop = asyncio.get_running_loop()
+        loop, relay, endings = asyncio.get_running_loop(), self._relay, self._brief["endings"]
 
         def failed(error: Exception) -> None:
-            loop.call_soon_threadsafe(self._send, say.FAILED, *why_unwritable(error))
+            loop.call_soon_threadsafe(self._send, channel.FAILED, *why_unwritable(error))
 
-        relay = None if self._is_behind is None else partial(loop.call_soon_threadsafe, self._send, say.RESULTS)
-        if self._brief["parts"]:
-            return RemoteWriter(self._brief["parts"], shards, self._brief["endings"], failed, relay)
-        return PartWriter(shards, self._brief["endings"], failed, relay)
+        def relayed(*values: Any) -> None:
+            assert relay is not None  # noqa: S101
+            asyncio.run_coroutine_threadsafe(relay(channel.RESULTS, *values), loop).result()
 
-    async def _report_often(self) -> None:
-        while True:
-            await asyncio.sleep(STATUS_SECONDS)
-            self._report()
+        rest = shards, endings, failed, relayed if relay is not None else None
+        return RemoteWriter(self._brief["parts"], *rest) if self._brief["parts"] else PartWriter(*rest)
 
-    def _report(self) -> None:
-        if self._writer is None or self._worker is None or self._scheduler is None:
-            return
+    def _status(self, scheduler: Scheduler[Task], worker: Worker, writer: PartWriter) -> dict[str, Any]:
         times = self._hosts.times
-        self._send(
-            say.STATUS,
-            {
-                "records": dict(self._writer.committed),
-                "parts": [(*part, size) for part, size in list(self._writer.parts.items())],
-                "fetched": self._worker.fetched,
-                "under_way": self._scheduler.under_way,
-                "waiting": [tuple(each) for each, _ in zip(self._scheduler.waiting(), range(WAITING), strict=False)],
-                "slowest": [tuple(slow) for slow in times.slowest(SLOWEST)] if times else [],
-            },
-        )
+        return {
+            "records": dict(writer.committed),
+            "parts": [(*part, size) for part, size in list(writer.parts.items())],
+            "fetched": worker.fetched,
+            "under_way": scheduler.under_way,
+            "waiting": list(islice(scheduler.waiting(), WAITING)),
+            "slowest": times.slowest(SLOWEST) if times else [],
+        }
+
+
+async def close_writer(writer: PartWriter) -> None:
+    """Until all is committed, also if the task is cancelled meanwhile: shards must not be unlocked before that."""
+    closing = asyncio.ensure_future(asyncio.to_thread(writer.close))
+    try:
+        await asyncio.shield(closing)
+    except asyncio.CancelledError:
+        await closing
+        raise
 
 
 def write_shards(folder: str, files: Mapping[str, bytes]) -> None:
@@ -650,14 +626,14 @@ async def _serve(out: int, open_fetcher: OpenFetcher) -> None:
 
     def send(word: str, *values: Any) -> None:
         if not transport.is_closing():  # the supervisor has gone
-            transport.write(say.frame((word, *values)))
+            transport.write(channel.frame((word, *values)))
 
-    service = Service(await say.read_message(reader), send)
+    service = Service(await channel.read_message(reader), send)
 
     async def listen() -> None:
         with suppress(EOFError, ConnectionError):
             while True:
-                service.receive(*await say.read_message(reader))
+                service.receive(*await channel.read_message(reader))
 
     working, listening = asyncio.create_task(service.run(open_fetcher)), asyncio.create_task(listen())
     await asyncio.wait((working, listening), return_when=asyncio.FIRST_COMPLETED)

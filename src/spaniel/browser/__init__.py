@@ -1,1 +1,1 @@
-"""Chromium, driven over a pipe; it has one way out, `net`'s egress proxy."""
+"""Chromium, controlled over a pipe; all its traffic uses `net`'s egress proxy."""

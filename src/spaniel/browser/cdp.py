@@ -1,4 +1,4 @@
-"""Chromium's DevTools protocol over a pair of pipes: JSON messages, each ended by a NUL.
+"""Chromium's DevTools protocol over a pair of pipes: JSON messages, each terminated by a NUL.
 
 A pipe, because a debugging port is open to every process of the machine.
 """
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Params = dict[str, Any]
 
-LARGEST = 256 << 20  # bytes of one message: a browser that sends more is no longer ours
+LARGEST = 256 << 20  # bytes of one message: a browser that sends more has been compromised
 
 
 class CdpError(Exception):
-    """Chromium refused a command, or has gone."""
+    """Chromium refused a command, or has exited."""
 
 
 class BrowserGoneError(CdpError):
-    """The pipe is closed: no answer will come."""
+    """The pipe is closed: no response will come."""
 
 
 class CdpConnection:
@@ -58,7 +58,7 @@ class CdpConnection:
             session.detached()
 
     def post(self, method: str, params: Params, session: str | None = None) -> int:
-        """Send a command whose answer nobody waits for."""
+        """Send a command and ignore its response."""
         if self._out is None or self.gone.is_set():
             return 0
         self._number += 1
@@ -89,7 +89,7 @@ class CdpConnection:
         self.lost()
 
     def lost(self) -> None:
-        """The other end has gone: whoever waits is told."""
+        """The pipe was closed: fail all pending commands."""
         self.gone.set()
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
@@ -123,26 +123,26 @@ class CdpConnection:
 
 
 class CdpSession:
-    """One target (a page, a frame, a worker) over the wire."""
+    """One target (a page, a frame, a worker)."""
 
-    def __init__(self, wire: CdpConnection, ident: str) -> None:
-        self._wire = wire
+    def __init__(self, cdp: CdpConnection, ident: str) -> None:
+        self._cdp = cdp
         self.ident = ident
         self.hear: Callable[[str, Params], None] = lambda _method, _params: None
         self.detached: Callable[[], None] = lambda: None
 
     def call(self, method: str, **params: object) -> asyncio.Future[Params]:
-        return self._wire.ask(method, params, self.ident)
+        return self._cdp.ask(method, params, self.ident)
 
     def post(self, method: str, **params: object) -> None:
-        self._wire.post(method, params, self.ident)
+        self._cdp.post(method, params, self.ident)
 
 
 class _Reader(asyncio.Protocol):
-    """Cuts what comes into messages."""
+    """Splits the stream into messages."""
 
-    def __init__(self, wire: CdpConnection) -> None:
-        self._wire = wire
+    def __init__(self, cdp: CdpConnection) -> None:
+        self._cdp = cdp
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -152,24 +152,24 @@ class _Reader(asyncio.Protocol):
             if self._parts:
                 message = b"".join((*self._parts, message))  # noqa: PLW2901
                 self._parts, self._size = [], 0
-            self._wire.take(message)
+            self._cdp.take(message)
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
             if self._size > LARGEST:
-                self._wire.close()
+                self._cdp.close()
 
     def eof_received(self) -> None:
-        self._wire.lost()
+        self._cdp.lost()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self._wire.lost()
+        self._cdp.lost()
 
 
 def _decode(message: bytes) -> Params:
     try:
         data: Params = msgspec.json.decode(message)
-    except msgspec.DecodeError:  # a page may hold half a character; the standard library is lenient about them
+    except msgspec.DecodeError:  # a page may contain a lone surrogate, which the standard library accepts
         import json
 
         data = json.loads(message)
@@ -179,4 +179,4 @@ def _decode(message: bytes) -> Params:
 def _fail(future: asyncio.Future[Params], error: CdpError) -> None:
     if not future.done():
         future.set_exception(error)
-        future.exception()  # seen: nobody need wait for it
+        future.exception()  # marks it as retrieved

@@ -1,6 +1,6 @@
-"""The certificates of `ca_file` for Chromium, which on Linux trusts what stands in a database in its user's home.
+"""Makes Chromium trust the certificates of `ca_file`: on Linux it reads a database in the home of its user.
 
-The database is made once, by a process of its own, and put into the home of each Chromium before that is given away.
+The database is created once, by a separate process, and copied into the home of each Chromium.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import tempfile
 from pathlib import Path
 
 FOLDER = (".pki", "nssdb")  # in the home
-WRITER = str(Path(__file__).with_name("nss_writer.py"))  # never imported: it is a program
+WRITER = str(Path(__file__).with_name("nss_writer.py"))  # run as a program, never imported
 SECONDS = 20.0
 
 
 class TrustStoreError(Exception):
-    """Chromium cannot be told here whom to trust; why."""
+    """Chromium's trust store cannot be created; why."""
 
 
 def database(ca_file: str) -> dict[str, bytes]:
-    """The files of a database that trusts a file's certificates, by their names.
+    """The files (by name) of a database that trusts the certificates of `ca_file`.
 
-    Raises `bad_args` for a file that HTTP could not use either, and `TrustStoreError`.
+    Raises `bad_args` for a file that the HTTP client cannot use either, and `TrustStoreError`.
     """
     from spaniel.net.connector import tls_context
 

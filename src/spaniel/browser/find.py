@@ -1,4 +1,4 @@
-"""Which Chromium there is, and who runs it: never root, and never without its sandbox."""
+"""Finds Chromium and decides which user runs it: never root, and never without its sandbox."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _NOBODY = "Root has the user nobody run it: install it where every user may run 
 
 
 class Chromium(NamedTuple):
-    """A Chromium that runs here, in its sandbox."""
+    """A Chromium that works here, in its sandbox."""
 
     path: str
     version: str
 
 
 def find_path(setting: str = "") -> str:
-    """The binary that the settings name, or the first of the usual ones; else `browser_unavailable`.
+    """The binary of the settings, or the first of the usual ones on the PATH; else `browser_unavailable`.
 
-    Nothing is run that lies where Spaniel happens to be started: a repository may bring a chromium of its own.
+    The current directory is not searched: a repository could contain its own `chromium`.
     """
     if not hasattr(os, "fork"):
         raise unavailable(setting, "it cannot be driven on this system yet", "system")
@@ -74,7 +74,7 @@ def _can_be_run(path: str) -> bool:
 
 
 def locate(setting: str = "", *, no_sandbox: bool = False) -> Chromium:
-    """Find Chromium and try it: its version, and whether it runs here. Takes about a second."""
+    """Find Chromium, check its version, and try whether it works here. Takes about a second."""
     path = find_path(setting)
     home = home_for(path)
     try:
@@ -89,7 +89,7 @@ def locate(setting: str = "", *, no_sandbox: bool = False) -> Chromium:
 
 
 def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> BrowserHome:
-    """A new folder for a Chromium, in the hands of whoever is to run it."""
+    """A new home folder for a Chromium, owned by the user who will run it."""
     owner = runner(path)
     try:
         return make_home(owner, trust)
@@ -100,7 +100,7 @@ def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> BrowserHome
 
 
 def runner(path: str) -> HomeOwner | None:
-    """Who runs Chromium: None for this user. Its sandbox is not for root, so root lets nobody run it."""
+    """The user who runs Chromium, None for the current one. The sandbox refuses root, so root uses `nobody`."""
     if os.geteuid() != 0:
         return None
     import pwd
@@ -113,7 +113,7 @@ def runner(path: str) -> HomeOwner | None:
 
 
 def why_not(error: OSError | subprocess.SubprocessError | str, owner: HomeOwner | None) -> str:
-    """What keeps Chromium from running, and what to do: the system's reason, or Chromium's own words."""
+    """Why Chromium does not run (the system's error or Chromium's output), and what to do."""
     if isinstance(error, str):
         said = complaint(error)
         if owner and re.search("permission denied|cannot execute", said, re.IGNORECASE):
@@ -129,7 +129,7 @@ def why_not(error: OSError | subprocess.SubprocessError | str, owner: HomeOwner 
 
 
 def check_version(path: str, version: str) -> None:
-    """`version` as Chromium tells it: "Chromium 156.0.8078.79", "HeadlessChrome/156.0.0.0"."""
+    """`version` as Chromium prints it: "Chromium 156.0.8078.79", "HeadlessChrome/156.0.0.0"."""
     found = re.search(r"(\d+)\.\d+", version)
     if found is None:
         raise unavailable(path, f"it does not tell its version but '{version[:80]}'")
@@ -138,12 +138,12 @@ def check_version(path: str, version: str) -> None:
 
 
 def unavailable(path: str, error: str, cause: str | None = None) -> SpanielError:
-    """`cause` is for the hint: where it is left out, the error itself says what to do, or Chromium's words do."""
+    """`cause` selects the hint; without it, the error itself says what to do."""
     return SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path=path, error=error, cause=cause)
 
 
 def complaint(text: str) -> str:
-    """The line of Chromium's own words that tells most."""
+    """The most useful line of Chromium's output."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search("sandbox|FATAL|not found|denied|error", line, re.IGNORECASE)]
     found = (telling or lines or ["it ended without a word"])[0]
@@ -151,7 +151,7 @@ def complaint(text: str) -> str:
 
 
 def _run(command: list[str], path: str, home: BrowserHome) -> str:
-    """What a command says that ends well; else `browser_unavailable`."""
+    """The output of a successful command; else `browser_unavailable`."""
     try:
         done = subprocess.run(  # noqa: S603
             command, capture_output=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL, **home.popen()

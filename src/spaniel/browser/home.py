@@ -1,8 +1,8 @@
-"""The folder that a Chromium may write to: made, given to whoever runs it, and taken away when it has gone.
+"""The home folder of a Chromium: created for the user who runs it, and removed when it has exited.
 
-Where root has another user run Chromium, the folder is that user's, and whoever is that user may put anything into it:
-links, pipes, a thousand folders in each other. So root does nothing in it once it is given away; it is emptied by its
-owner. It stands in a folder that stays ours, so that nobody can exchange it.
+When root has another user run Chromium, that user owns the folder and can put anything into it: links, pipes, deeply
+nested folders. So root does nothing in it once it is handed over; its owner empties it. It lies in a folder of ours,
+so that it cannot be replaced.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 PREFIX = "spaniel-chromium-"
 _INNER = "home"
 _OTHERS_MAY_ENTER = 0o711
-_SECONDS = 20.0  # for its owner to empty it; what is left then is tried again by `sweep`
-# What Chromium is told of the environment.
+_SECONDS = 20.0  # for its owner to empty it; `sweep` removes what is left
+# Environment variables that Chromium gets.
 _TOLD = ("PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH")
 
 
 class HomeOwner(NamedTuple):
-    """Somebody else, who runs Chromium for us."""
+    """Another user, who runs Chromium for root."""
 
     uid: int
     gid: int
 
     def popen(self) -> dict[str, Any]:
-        """What `subprocess` needs to know of it."""
+        """Arguments for `subprocess.Popen`."""
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
 class BrowserHome(NamedTuple):
-    """`outer` is ours, `path` in it is the owner's (None: ours as well)."""
+    """`outer` is ours, `path` in it belongs to the owner (None: to us)."""
 
     outer: str
     owner: HomeOwner | None
@@ -53,14 +53,14 @@ class BrowserHome(NamedTuple):
         return f"{self.outer}/{_INNER}"
 
     def popen(self) -> dict[str, Any]:
-        """How a program is run here: as its owner, with nothing of our environment but what it needs."""
+        """Arguments for `subprocess.Popen`: run as the owner, with a minimal environment."""
         environment = {name: os.environ[name] for name in _TOLD if name in os.environ}
         environment |= dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), self.path)
         return {"env": environment, "cwd": self.path, **(self.owner.popen() if self.owner else {})}
 
 
 def make_home(owner: HomeOwner | None, trust: Mapping[str, bytes] | None = None) -> BrowserHome:
-    """A new one, by a name that nobody can guess, with the files of whom to trust in it. Raises `OSError`."""
+    """Create one with an unguessable name, and the files of the trust store in it. Raises `OSError`."""
     _judge_place(tempfile.gettempdir())
     home = BrowserHome(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), owner)
     try:
@@ -69,7 +69,7 @@ def make_home(owner: HomeOwner | None, trust: Mapping[str, bytes] | None = None)
                 _put(inner, trust, owner)
             if owner and inner.descriptor is not None and outer.descriptor is not None:
                 os.fchown(inner.descriptor, *owner)
-                os.fchmod(outer.descriptor, _OTHERS_MAY_ENTER)  # last: until now nobody else could get there
+                os.fchmod(outer.descriptor, _OTHERS_MAY_ENTER)  # last: until now other users had no access
     except BaseException:
         remove_home(home._replace(owner=None))
         raise
@@ -77,7 +77,7 @@ def make_home(owner: HomeOwner | None, trust: Mapping[str, bytes] | None = None)
 
 
 def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: HomeOwner | None) -> None:
-    """While nobody else can get there yet; each of them is its owner's in the end."""
+    """Write the trust store, before other users have access, and give it to the owner."""
     with ExitStack() as stack:
         folder = inner
         for name in FOLDER:
@@ -92,7 +92,7 @@ def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: HomeOwner | None)
 
 
 def remove_home(home: BrowserHome) -> None:
-    """Take it away with all that is in it. Whatever cannot be removed stays, and is no failure."""
+    """Remove it with its contents. What cannot be removed stays; this is not an error."""
     if not os.path.lexists(home.outer):
         return
     with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -113,9 +113,9 @@ def _remove_empty(home: BrowserHome) -> None:
 
 
 def sweep() -> None:
-    """Take away what Chromiums have left whose Spaniel was killed; the folder's name says whose it was.
+    """Remove the homes of Spaniel processes that were killed (the name contains the process id).
 
-    Anybody can make such a name among the temporary files: only a folder that is ours is looked into.
+    Anyone can create a folder with such a name among the temporary files, so only our own folders are touched.
     """
     folder = tempfile.gettempdir()
     for name in os.listdir(folder):
@@ -135,7 +135,7 @@ def _left(path: str) -> BrowserHome:
 
 
 def _judge_place(folder: str) -> None:
-    """Where everybody may write, only the sticky bit keeps others from exchanging what is ours."""
+    """In a folder that everyone can write to, only the sticky bit keeps others from replacing ours."""
     mode = os.stat(folder).st_mode
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         advice = "chmod +t it, or set TMPDIR to another folder"

@@ -1,8 +1,8 @@
-"""When a page has come to rest: nothing is under way, nothing is pending, for half a second (FR-WF-11e, f; D2-35).
+"""Detects when a page is idle: no requests and nothing pending for half a second (FR-WF-11e, f; D2-35).
 
-Half a second of silence is not always waited for. Where nothing is left that could break it, it is over at once; where
-only timers are left, virtual time runs ahead to them; all else (frames, storage, messages, workers, sockets) has to do
-with the world outside the page's clock, and gets the half second in real time.
+The half second is shortened where possible. If nothing is left that could change the page, it ends at once; if only
+timers are left, virtual time is advanced to them. Everything else (frames, storage, messages, workers, sockets) does
+not follow the page's clock, and gets the half second in real time.
 """
 
 from __future__ import annotations
@@ -23,152 +23,152 @@ if TYPE_CHECKING:
     from spaniel.browser.cdp import CdpSession, Params
     from spaniel.browser.navigation import Navigation
 
-MOST_DOCUMENTS = 32  # of a page and its frames that are remembered
-# Nobody's content waits for these.
-BESIDE = frozenset({"Ping", "Prefetch", "CSPViolationReport", "Manifest", "Media", "TextTrack"})
+MAX_DOCUMENTS = 32  # of a page and its frames that are tracked
+# Requests that content does not depend on.
+IGNORED = frozenset({"Ping", "Prefetch", "CSPViolationReport", "Manifest", "Media", "TextTrack"})
 
 QUIET_MS = 500
-SETTLED_MS = 50  # of silence, where nothing is known that could break it
-STEP_MS = 20  # between two looks at what is pending
-BARE = 400  # characters of text; a page with fewer, and with scripts, is not believed to be ready
+SETTLED_MS = 50  # of quiet, if nothing is known that could end it
+STEP_MS = 20  # between two checks of pending work
+BARE = 400  # characters of text; a page with fewer, and with scripts, is not considered ready
 LATE_MS = 3_000  # of virtual time for the timers of a page that is bare, or grows with each of them
-LINGER_MS = 1_500  # of silence where a page is bare and somebody may yet speak; and how long one that grows is watched
-PATIENCE_MS = 5_000  # for what is pending while nothing is loaded; what takes longer may never come
-STARVED = 10_000  # tasks after which virtual time goes on even though there is always another
+LINGER_MS = 1_500  # of quiet for a bare page that may still change; and how long a growing page is watched
+PATIENCE_MS = 5_000  # for pending work while nothing is loaded; what takes longer may never finish
+STARVED = 10_000  # tasks after which virtual time advances even if there is always another
 
 
 class RequestTracker:
-    """The requests under way. A worker's script is asked for by the page, and its end told by the worker."""
+    """Tracks active requests. A worker's script is requested by the page, and its end is reported by the worker."""
 
     def __init__(self) -> None:
-        self._under_way: dict[str, tuple[str, str]] = {}  # request: the session that asked, the document that it is for
-        self._open: set[str] = set()  # what stays open
+        self._active: dict[str, tuple[str, str]] = {}  # request: its session and document
+        self._open: set[str] = set()  # web sockets and event sources
         self._workers: dict[str, CdpSession] = {}
-        self._document = ""  # the request for the document that is shown; a document's loader has its name
-        self.documents: list[str] = []  # requests for it, and for those in its frames
-        self.stirred = asyncio.Event()
+        self._document = ""  # the request for the current document, which has the id of its loader
+        self.documents: list[str] = []  # requests for it and for its frames
+        self.changed = asyncio.Event()
         self.last = 0.0  # when a request began or ended
 
     @property
-    def under_way(self) -> bool:
-        return bool(self._under_way)
+    def active(self) -> bool:
+        return bool(self._active)
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody may speak who is not asked: a worker, a socket, a stream of events."""
+        """Whether data can arrive without a request: from a worker, a socket, an event source."""
         return bool(self._open or self._workers)
 
-    def stir(self) -> None:
+    def mark_changed(self) -> None:
         self.last = asyncio.get_running_loop().time()
-        self.stirred.set()
+        self.changed.set()
 
     def add_worker(self, session: CdpSession) -> None:
         self._workers[session.ident] = session
-        self.stir()
+        self.mark_changed()
 
     def drop_worker(self, session: CdpSession) -> None:
         self._workers.pop(session.ident, None)
         self._keep(lambda of, _loader: of != session.ident)
 
     def began_document(self, session: CdpSession, loader: str) -> None:
-        """What the document before was loading has nobody who waits for it."""
+        """Drop the requests of the previous document."""
         self._keep(lambda of, for_document: of != session.ident or for_document == loader)
         self._document = loader
         self.documents = [loader]
         self._open.clear()
-        self.stir()
+        self.mark_changed()
 
     def ended_document(self) -> None:
-        """No more of the document comes; of one that a script stopped, Chromium does not say so."""
-        if self._under_way.pop(self._document, None) is not None:
-            self.stir()
+        """The document has ended. Chromium does not report the end of one that a script stopped."""
+        if self._active.pop(self._document, None) is not None:
+            self.mark_changed()
 
-    async def workers_pause(self) -> None:
-        """Until each worker has a moment: one that computes is not asked anything before it is done."""
-        asked = [worker.call("Runtime.evaluate", expression="1") for worker in self._workers.values()]
-        await asyncio.gather(*asked, return_exceptions=True)
+    async def wait_for_workers(self) -> None:
+        """Wait until no worker is busy: a worker that computes evaluates nothing before it is done."""
+        calls = [worker.call("Runtime.evaluate", expression="1") for worker in self._workers.values()]
+        await asyncio.gather(*calls, return_exceptions=True)
 
     def heard(self, session: CdpSession, method: str, params: Params) -> None:
         if method == "Network.requestWillBeSent":
             self._begin(session, params)
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
             self._open.discard(params["requestId"])
-            if self._under_way.pop(params["requestId"], None) is not None:
-                self.stir()
+            if self._active.pop(params["requestId"], None) is not None:
+                self.mark_changed()
         elif method == "Network.webSocketCreated":
             self._open.add(params["requestId"])
-            self.stirred.set()
+            self.changed.set()
         elif method == "Network.webSocketClosed":
             self._open.discard(params["requestId"])
 
     def _begin(self, session: CdpSession, params: Params) -> None:
         request, kind = params["requestId"], params.get("type", "")
-        if kind == "Document" and len(self.documents) < MOST_DOCUMENTS:
+        if kind == "Document" and len(self.documents) < MAX_DOCUMENTS:
             self.documents.append(request)
         if kind == "EventSource":
             self._open.add(request)
-            self.stirred.set()
-        elif kind not in BESIDE and not params["request"]["url"].startswith("data:"):
-            self._under_way[request] = session.ident, params.get("loaderId", "")
-            self.stir()
+            self.changed.set()
+        elif kind not in IGNORED and not params["request"]["url"].startswith("data:"):
+            self._active[request] = session.ident, params.get("loaderId", "")
+            self.mark_changed()
 
     def _keep(self, wanted: Callable[[str, str], bool]) -> None:
-        self._under_way = {request: told for request, told in self._under_way.items() if wanted(*told)}
+        self._active = {request: of for request, of in self._active.items() if wanted(*of)}
 
 
 class PendingWork(msgspec.Struct, frozen=True):
-    """What is pending in a page, as its ledger has it."""
+    """What is pending in a page, as counted by pending.js."""
 
-    held: int = 0  # answers of storage, crypto, decoders …
+    held: int = 0  # promises of storage, crypto, decoders …
     frames: int = 0  # animation frames
     moves: bool = False  # animations that are about to end
     due: float = -1  # milliseconds to the next timer within the window; -1: there is none
     lively: bool = True
-    unready: bool = False  # documents, fonts, scripts that are not done
-    bare: bool = False  # little text, or signs that more will come
+    unready: bool = False  # documents, fonts, scripts that are loading
+    bare: bool = False  # little text, or signs of more to come
     size: int = 0  # elements and characters
-    closed: int = 0  # shadow roots that nobody can look into
-    declared: bool = False  # whether a script wrote markup that may declare one
+    closed: int = 0  # closed shadow roots
+    declared: bool = False  # whether a script wrote markup that can declare one
 
 
-UNKNOWN = PendingWork()  # of a page whose ledger does not answer
+UNKNOWN = PendingWork()  # if pending.js does not respond
 
 
 class IdleWaiter:
-    """Waits for a page's rest."""
+    """Waits until a page is idle."""
 
     def __init__(self, loading: RequestTracker, navigation: Navigation, name: str) -> None:
         self._loading = loading
         self._navigation = navigation
         self._name = msgspec.json.encode(name).decode()
         self._expired = asyncio.Event()
-        self._virtual = False  # whether the page's clock is ours already
+        self._virtual = False  # whether the page runs on virtual time
         self.has_closed_roots = False
         self.may_have_closed_roots = False
         self._skipped_ms = 0  # of virtual time, since the last request
-        self._size = 0  # of the page, when its clock was last put on
+        self._size = 0  # of the page, when virtual time was last advanced
 
     def expired(self) -> None:
         self._expired.set()
 
     async def wait(self, session: CdpSession, most_ms: int) -> bool:
-        """Whether the page came to rest in time, with nothing pending."""
+        """Whether the page became idle in time, with nothing pending."""
         try:
             async with asyncio.timeout(most_ms / 1000):
-                return await self._rest(session, most_ms)
+                return await self._until_idle(session, most_ms)
         except TimeoutError:
             session.post("Runtime.terminateExecution")
             if self._virtual:
                 session.post("Emulation.setVirtualTimePolicy", policy="pause")
             return False
 
-    async def _rest(self, session: CdpSession, most_ms: int) -> bool:
+    async def _until_idle(self, session: CdpSession, most_ms: int) -> bool:
         began, last, before, moves = _now(), -1.0, UNKNOWN, -1
-        grew = began  # when the page last did, of itself
-        pending_ms, skips = 0.0, most_ms // QUIET_MS  # virtual time is limited too: a page that polls is not hurried on
+        grew = began  # when the page last did, without a request
+        pending_ms, skips = 0.0, most_ms // QUIET_MS  # virtual time is limited too, for pages that poll
         while True:
             await self._parsed(session)
-            if self._loading.under_way:
+            if self._loading.active:
                 await self._live(session, STEP_MS)
                 continue
             if (last, moves) != (self._loading.last, self._navigation.moves):
@@ -178,7 +178,7 @@ class IdleWaiter:
             since = max(last, began)
             if before is not UNKNOWN and look.size > before.size and (_now() - since) * 1000 < LINGER_MS:
                 grew = _now()
-            silence = (_now() - max(since, grew)) * 1000
+            quiet = (_now() - max(since, grew)) * 1000
             if look.held or look.moves or look.unready:
                 if pending_ms >= PATIENCE_MS or (not look.held and pending_ms > 2 * QUIET_MS):
                     return not look.held
@@ -191,51 +191,51 @@ class IdleWaiter:
                 before = UNKNOWN
                 continue
             wanted, restless = self._wanted(look, before), self._is_restless(look)
-            if silence >= wanted and await self._workers_rest(last):
+            if quiet >= wanted and await self._workers_idle(last):
                 return True
             before = look
-            await self._live(session, min(wanted - silence, QUIET_MS / 2) if restless else SETTLED_MS)
+            await self._live(session, min(wanted - quiet, QUIET_MS / 2) if restless else SETTLED_MS)
 
     async def _parsed(self, session: CdpSession) -> None:
-        """DOMContentLoaded of the last document. Where its clock is ours, a page's parser stands still without us."""
+        """Wait for DOMContentLoaded of the last document. On virtual time, its parser needs the clock to advance."""
         while self._virtual and not self._navigation.is_ready:
             await self._live(session, STEP_MS)
         await self._navigation.ready()
 
-    async def _workers_rest(self, since: float) -> bool:
-        """Whether the workers are at rest too. Where one was computing, what it says next is waited for."""
+    async def _workers_idle(self, since: float) -> bool:
+        """Whether the workers are idle too. If one was busy, its next message is waited for."""
         began = _now()
-        with contextlib.suppress(TimeoutError):  # one that computes for ever says nothing
+        with contextlib.suppress(TimeoutError):  # one that computes forever sends nothing
             async with asyncio.timeout(PATIENCE_MS / 1000):
-                await self._loading.workers_pause()
+                await self._loading.wait_for_workers()
         if (_now() - began) * 1000 > QUIET_MS / 2:
-            self._loading.stir()
+            self._loading.mark_changed()
         return self._loading.last == since
 
     def _wanted(self, look: PendingWork, before: PendingWork) -> float:
-        """How long the silence has to be."""
-        if look.bare and self._others_may_speak(look):
+        """How many milliseconds of quiet are needed."""
+        if look.bare and self._may_change(look):
             return LINGER_MS
         return QUIET_MS if self._is_restless(look) or look.size != before.size else SETTLED_MS
 
     def _is_restless(self, look: PendingWork) -> bool:
-        """Whether anything is known that could break the silence; else two looks that find the same are enough."""
-        return look.bare or look.due >= 0 or self._others_may_speak(look)
+        """Whether anything is known that could change the page; else two equal checks are enough."""
+        return look.bare or look.due >= 0 or self._may_change(look)
 
-    def _others_may_speak(self, look: PendingWork) -> bool:
+    def _may_change(self, look: PendingWork) -> bool:
         """Whether anything but the page's own timers could change it."""
         return bool(look.lively or look.frames or self._loading.is_live)
 
     def _may_skip(self, look: PendingWork) -> bool:
-        """Whether only timers are pending, so that nothing is lost when the clock runs ahead to them."""
+        """Whether only timers are pending, so that virtual time can be advanced to them."""
         most = LATE_MS if look.bare or look.size > self._size else QUIET_MS
-        return look.due >= 0 and not self._others_may_speak(look) and self._skipped_ms < most
+        return look.due >= 0 and not self._may_change(look) and self._skipped_ms < most
 
     async def _skip(self, session: CdpSession, size: int) -> None:
-        """Half a second of virtual time goes by; it stands still while something is loaded."""
+        """Let half a second of virtual time pass; it stops while something is loaded."""
         if not self._virtual:
             self._virtual = True
-            await self._ask(session, "guard()")
+            await self._evaluate(session, "guard()")
         self._skipped_ms += QUIET_MS
         self._size = size
         self._expired.clear()
@@ -246,36 +246,34 @@ class IdleWaiter:
             maxVirtualTimeTaskStarvationCount=STARVED,
         )
         while not self._expired.is_set() and not self._loading.is_live and self._navigation.is_ready:
-            await _either(self._expired, self._loading.stirred, QUIET_MS)
-            self._loading.stirred.clear()
+            await _either(self._expired, self._loading.changed, QUIET_MS)
+            self._loading.changed.clear()
 
     async def _live(self, session: CdpSession, milliseconds: float) -> float:
-        """Real time goes by, until something stirs; how much of it by the page's own clock."""
+        """Wait in real time until something changes; return how much time passed on the page's clock."""
         began = _now()
-        if self._virtual:  # the page's clock goes only as far as it is told
+        if self._virtual:  # the page's clock advances only by the budget it gets
             session.post("Emulation.setVirtualTimePolicy", policy="advance", budget=STEP_MS)
             await asyncio.sleep(STEP_MS / 1000)
             return STEP_MS
-        self._loading.stirred.clear()
-        await _either(self._loading.stirred, None, milliseconds)
+        self._loading.changed.clear()
+        await _either(self._loading.changed, None, milliseconds)
         return (_now() - began) * 1000
 
     async def _look(self, session: CdpSession) -> PendingWork:
         within = LATE_MS if self._skipped_ms else QUIET_MS
-        found = await self._ask(session, f"look({BARE}, {within}, {LATE_MS})")
+        found = await self._evaluate(session, f"look({BARE}, {within}, {LATE_MS})")
         try:
             look = msgspec.convert(found, PendingWork)
-        except msgspec.ValidationError:  # a page may have got at its ledger
+        except msgspec.ValidationError:  # the page has changed the script's result
             return UNKNOWN
         self.has_closed_roots, self.may_have_closed_roots = look.closed > 0, look.declared
         return look
 
-    async def _ask(self, session: CdpSession, question: str) -> Params | None:
-        """Asked where the page's scripts run, so that the answer waits for the one that is running."""
+    async def _evaluate(self, session: CdpSession, call: str) -> Params | None:
+        """Evaluated in the page's own world, so that it waits for the script that is running."""
         try:
-            done = await session.call(
-                "Runtime.evaluate", expression=f"window[{self._name}].{question}", returnByValue=True
-            )
+            done = await session.call("Runtime.evaluate", expression=f"window[{self._name}].{call}", returnByValue=True)
         except CdpError:
             return None
         value: Params | None = done.get("result", {}).get("value")
@@ -292,8 +290,8 @@ async def _either(one: asyncio.Event, other: asyncio.Event | None, milliseconds:
 
 
 @cache
-def ledger(name: str) -> str:
-    """The script that keeps a page's ledger, under a name that no page knows."""
+def pending_script(name: str) -> str:
+    """The script that counts a page's pending work, under a name that the page cannot guess."""
     source = (files("spaniel.browser") / "pending.js").read_text(encoding="utf-8")
     return f"({source})({msgspec.json.encode(name).decode()})"
 

@@ -1,6 +1,6 @@
-"""The second wall: every request is paused before it is made, and judged (FR-WF-11b, c, g, h).
+"""Request interception: every request of a page is paused and judged before it is made (FR-WF-11b, c, g, h).
 
-The first is the egress proxy, which also sees what no interception does: WebSockets, preconnects, speculation.
+The egress proxy also guards the traffic that interception does not see: WebSockets, preconnects, speculative loads.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 _ORIGIN = re.compile(r"https?://[^/?#\\]+", re.IGNORECASE)
-MOST_REQUESTS = 5_000  # of one page
-PIXEL = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="  # a transparent picture, as a GIF in base64
+MAX_REQUESTS = 5_000  # of one page
+PIXEL = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="  # a transparent GIF in base64
 LANGUAGES = "Accept-Language"
 ALL = [{"urlPattern": "*", "requestStage": "Request"}]
 PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
 
 
 class Interception:
-    """The verdicts on one page's requests, its frames' and workers' included; documents are judged by the tab."""
+    """Judges the requests of a page, its frames and workers. The page's own documents are judged by `Navigation`."""
 
-    def __init__(self, way_out: EgressProxy) -> None:
-        self._exit = way_out
+    def __init__(self, egress: EgressProxy) -> None:
+        self._egress = egress
         self._blocked: frozenset[str] = frozenset()
         self._max_redirects = 0
         self._origins: dict[str, Url | None] = {}
@@ -46,7 +46,7 @@ class Interception:
         self._blocked, self._max_redirects = blocked, max_redirects
 
     def heard(self, session: CdpSession, method: str, params: Params) -> bool:
-        """Whether an event was one of these."""
+        """Handle an event; return whether it was one of these."""
         if method == "Fetch.requestPaused":
             self.judge(session, params)
         elif method == "Fetch.authRequired":
@@ -56,17 +56,17 @@ class Interception:
         return True
 
     def judge(self, session: CdpSession, params: Params) -> None:
-        """A request that is no document of the page itself."""
-        if _has_come(params):
+        """Judge a request that is not a document of the page itself."""
+        if _is_response(params):
             self.pass_on(session, params)
             return
         self._asked += 1
-        origin = self._origin(params["request"]["url"]) if self._asked <= MOST_REQUESTS else None
+        origin = self._origin(params["request"]["url"]) if self._asked <= MAX_REQUESTS else None
         if origin is None or self._too_many_hops(params):
             self.refuse(session, params)
         elif params["resourceType"].lower() in self._blocked:
-            self._leave_out(session, params)
-        elif self._exit.passed(origin):
+            self._block(session, params)
+        elif self._egress.has_passed(origin):
             self.requests += 1
             self.pass_on(session, params)
         else:
@@ -74,7 +74,7 @@ class Interception:
 
     async def _vet(self, session: CdpSession, params: Params, origin: Url) -> None:
         try:
-            await self._exit.vet(origin)
+            await self._egress.vet(origin)
         except SpanielError:
             self.refuse(session, params)
         else:
@@ -82,9 +82,9 @@ class Interception:
             self.pass_on(session, params)
 
     def pass_on(self, session: CdpSession, params: Params) -> None:
-        """Let it go on, asking for the languages that HTTP asks for: Chromium weighs them by a rule of its own."""
+        """Continue the request, with the same Accept-Language as over HTTP (Chromium computes its own weights)."""
         sent = params["request"]["headers"]
-        if self.languages and not _has_come(params) and sent.get(LANGUAGES) != self.languages:
+        if self.languages and not _is_response(params) and sent.get(LANGUAGES) != self.languages:
             others = {name: value for name, value in sent.items() if name.lower() != LANGUAGES.lower()}
             headers = [{"name": name, "value": value} for name, value in {**others, LANGUAGES: self.languages}.items()]
             session.post("Fetch.continueRequest", requestId=params["requestId"], headers=headers)
@@ -92,19 +92,19 @@ class Interception:
             session.post("Fetch.continueRequest", requestId=params["requestId"])
 
     def refuse(self, session: CdpSession, params: Params) -> None:
-        """Navigation are aborted, so that what is shown stays; else an error page would take its place."""
+        """Navigations are aborted, so that the current document stays; otherwise an error page would replace it."""
         reason = "Aborted" if params["resourceType"] == "Document" else "BlockedByClient"
         session.post("Fetch.failRequest", requestId=params["requestId"], errorReason=reason)
 
-    def _leave_out(self, session: CdpSession, params: Params) -> None:
-        """What nobody needs is not asked for. Of a picture, a page that waits for it is told that it has come."""
+    def _block(self, session: CdpSession, params: Params) -> None:
+        """Block a resource that is not needed. An image gets a transparent pixel, for pages that wait for it."""
         if params["resourceType"] != "Image":
             self.refuse(session, params)
             return
-        asked_by = {name.lower(): value for name, value in params["request"]["headers"].items()}.get("origin")
+        origin = {name.lower(): value for name, value in params["request"]["headers"].items()}.get("origin")
         headers = {"Content-Type": "image/gif", "Cache-Control": "no-store"}
-        if asked_by:
-            headers |= {"Access-Control-Allow-Origin": asked_by, "Access-Control-Allow-Credentials": "true"}
+        if origin:
+            headers |= {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true"}
         session.post(
             "Fetch.fulfillRequest",
             requestId=params["requestId"],
@@ -123,7 +123,7 @@ class Interception:
             task.cancel()
 
     def _origin(self, url: str) -> Url | None:
-        """Scheme, host and port of a URL, judged as strictly as any; paths of any length are a page's own affair."""
+        """Scheme, host and port of a URL, parsed strictly; the path is not checked."""
         found = _ORIGIN.match(url)
         if found is None:
             return None
@@ -142,10 +142,10 @@ class Interception:
         return hops > self._max_redirects
 
     def _authenticate(self, session: CdpSession, params: Params) -> None:
-        """Our own proxy gets the context's secret; nobody else gets anything."""
+        """Send the context's secret to our own proxy, and nothing to others."""
         challenge = params["authChallenge"]
-        ours = challenge.get("source") == "Proxy" and challenge.get("origin") == f"http://127.0.0.1:{self._exit.port}"
-        answer = {"response": "ProvideCredentials", "username": USER, "password": self._exit.secret}
+        ours = challenge.get("source") == "Proxy" and challenge.get("origin") == f"http://127.0.0.1:{self._egress.port}"
+        answer = {"response": "ProvideCredentials", "username": USER, "password": self._egress.secret}
         session.post(
             "Fetch.continueWithAuth",
             requestId=params["requestId"],
@@ -153,6 +153,6 @@ class Interception:
         )
 
 
-def _has_come(params: Params) -> bool:
-    """Whether it is an answer that was paused, not a request."""
+def _is_response(params: Params) -> bool:
+    """Whether a response was paused, not a request."""
     return "responseStatusCode" in params or "responseErrorReason" in params

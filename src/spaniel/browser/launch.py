@@ -1,4 +1,4 @@
-"""One Chromium process: started, spoken to over its pipes, and gone without a trace when it is closed."""
+"""Starts and ends one Chromium process, which is controlled over pipes and leaves no files behind."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 UDP = "disable_non_proxied_udp"
 
-# The only way out is a context's own proxy; by ablation the first two matter, the others stand behind them.
-WALLS = (
-    "--proxy-bypass-list=<-loopback>",  # else Chromium goes to loopback without asking its proxy
-    f"--force-webrtc-ip-handling-policy={UDP}",  # what the headless shell obeys
-    f"--webrtc-ip-handling-policy={UDP}",  # what full Chromium obeys
+# All traffic must use the context's egress proxy. By ablation the first two flags matter; the others are a fallback.
+NETWORK_FLAGS = (
+    "--proxy-bypass-list=<-loopback>",  # otherwise Chromium connects to loopback without the proxy
+    f"--force-webrtc-ip-handling-policy={UDP}",  # read by the headless shell
+    f"--webrtc-ip-handling-policy={UDP}",  # read by full Chromium
     "--disable-quic",
-    "--block-new-web-contents",  # window.open comes to nothing
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # it has no names to look up
+    "--block-new-web-contents",  # window.open has no effect
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # it never resolves names itself
 )
 
 QUIET = (
@@ -71,7 +71,7 @@ OFF = (
     "Translate",
 )
 
-# A page in the background is as good as one in front, and a page that nobody asks for is not prepared.
+# Pages in the background are not throttled, and pages are not preloaded.
 STEADY = (
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
@@ -80,16 +80,16 @@ STEADY = (
     f"--disable-features={','.join(OFF)}",
 )
 
-FLAGS = (*QUIET, *STEADY, *WALLS)
+FLAGS = (*QUIET, *STEADY, *NETWORK_FLAGS)
 
 SECONDS = 20.0  # to start: a cold disk is slow
-MOST_MEMORY = 2 << 30  # bytes that one of its processes may hold; a page at rest has 0.6 of it, most of them untouched
-PATIENCE = 1.0  # to end by itself
-MOST_WORDS = 1 << 16  # bytes of what it said that are looked at
+MAX_MEMORY = 2 << 30  # bytes per process (ulimit -d); an idle page reserves 0.6 of it, mostly untouched
+PATIENCE = 1.0  # for a regular exit
+MAX_OUTPUT = 1 << 16  # bytes of its stderr that are read
 
-# Chromium reads from 3 and writes to 4, and has its share of memory; a shell sees to both, since nothing may be run
-# between fork and exec in a process that has threads. It stays until Chromium has gone, whoever ended it and however,
-# and empties its folder; what is not its own stays for `sweep`, and is nothing that Chromium has said.
+# A shell sets up the descriptors (Chromium reads from 3 and writes to 4) and the memory limit, since a process with
+# threads must not run code between fork and exec. It stays until Chromium has exited, however that happens, and removes
+# its folder; what it cannot remove is left to `sweep`, and its errors are not part of Chromium's output.
 GUARDIAN = (
     'exec 3<&0 4>&1 0</dev/null 1>/dev/null; ulimit -d "$1"; home="$2"; shift 2; "$@"; code=$?; exec 3<&- 4>&-; '
     'exec 2>/dev/null; cd /; rm -rf -- "$home"; rmdir -- "${home%/*}"; exit $code'
@@ -101,13 +101,13 @@ class Process:
 
     def __init__(self, path: str, *, no_sandbox: bool = False, trust: Mapping[str, bytes] | None = None) -> None:
         self.path = path
-        self._trust = trust  # the files of whom it is to trust
-        self.wire = CdpConnection()
+        self._trust = trust  # the files of its trust store
+        self.cdp = CdpConnection()
         self.version = ""
         self._no_sandbox = no_sandbox
         self._child: subprocess.Popen[bytes] | None = None
         self._home: BrowserHome | None = None
-        self._nowhere = socket.socket()  # a port that is taken and never listened on: whoever is sent there is refused
+        self._closed_port = socket.socket()  # bound but not listening: refuses connections
         self._said: BinaryIO | None = None
 
     @property
@@ -116,14 +116,14 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        return self._child is not None and self._child.poll() is None and not self.wire.gone.is_set()
+        return self._child is not None and self._child.poll() is None and not self.cdp.gone.is_set()
 
     async def start(self, flags: Sequence[str], user_agent: str = "") -> None:
-        """Raises `browser_unavailable` with what Chromium had to say."""
+        """Raises `browser_unavailable` with Chromium's output."""
         await asyncio.to_thread(sweep)
-        self._nowhere.bind(("127.0.0.1", 0))
+        self._closed_port.bind(("127.0.0.1", 0))
         home = self._home = home_for(self.path, self._trust)
-        said = self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name that somebody could take
+        said = self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
         to_it, from_it = os.pipe(), os.pipe()
         try:
             self._child = self._spawn(self._command(flags, user_agent, home), to_it[0], from_it[1], said, home)
@@ -131,19 +131,19 @@ class Process:
             _close(*to_it, *from_it)
             raise unavailable(self.path, why_not(error, home.owner)) from None
         _close(to_it[0], from_it[1])
-        await self.wire.open(from_it[0], to_it[1])
+        await self.cdp.open(from_it[0], to_it[1])
         try:
             async with asyncio.timeout(SECONDS):
-                told = await self.wire.call("Browser.getVersion")
+                found = await self.cdp.call("Browser.getVersion")
         except (CdpError, TimeoutError):
-            raise unavailable(self.path, why_not(_last_words(said), home.owner)) from None
-        self.version, self.wire.user_agent = str(told["product"]), str(told.get("userAgent", ""))
+            raise unavailable(self.path, why_not(_output(said), home.owner)) from None
+        self.version, self.cdp.user_agent = str(found["product"]), str(found.get("userAgent", ""))
         check_version(self.path, self.version)
 
     def _command(self, flags: Sequence[str], user_agent: str, home: BrowserHome) -> list[str]:
         own = [f"--user-data-dir={home.path}/profile"]
-        if "--proxy-bypass-list=<-loopback>" in flags:  # what is no context's has no way out at all
-            own.append(f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}")
+        if "--proxy-bypass-list=<-loopback>" in flags:  # traffic outside of contexts is refused
+            own.append(f"--proxy-server=http://127.0.0.1:{self._closed_port.getsockname()[1]}")
         if user_agent:
             own.append(f"--user-agent={user_agent}")
         if self._no_sandbox:
@@ -153,26 +153,26 @@ class Process:
     def _spawn(
         self, command: list[str], read: int, write: int, said: BinaryIO, home: BrowserHome
     ) -> subprocess.Popen[bytes]:
-        guarded = ["/bin/sh", "-c", GUARDIAN, "spaniel-chromium", str(MOST_MEMORY >> 10), home.path, *command]
+        guarded = ["/bin/sh", "-c", GUARDIAN, "spaniel-chromium", str(MAX_MEMORY >> 10), home.path, *command]
         return subprocess.Popen(  # noqa: S603
             guarded, stdin=read, stdout=write, stderr=said, start_new_session=True, **home.popen()
         )
 
     async def close(self) -> None:
-        """Ask Chromium to exit, then make sure that it did, even if this call is cancelled meanwhile."""
+        """Ask Chromium to exit, then kill it if necessary, even if this call is cancelled."""
         try:
             if self.alive:
                 with contextlib.suppress(CdpError, TimeoutError):
                     async with asyncio.timeout(PATIENCE):
-                        await self.wire.call("Browser.close")
-                        await self.wire.gone.wait()
+                        await self.cdp.call("Browser.close")
+                        await self.cdp.gone.wait()
         finally:
             await asyncio.shield(self.kill())
 
     async def kill(self) -> None:
-        """End it and all that it started, and take its files away. May be called again."""
-        self.wire.close()
-        self._nowhere.close()  # what takes no time is done first: whoever waits may be stopped
+        """Kill it with its child processes, and remove its files. Can be called again."""
+        self.cdp.close()
+        self._closed_port.close()  # before the awaits, where this may be cancelled
         if self._said is not None:
             self._said.close()
         child, self._child = self._child, None
@@ -198,14 +198,14 @@ async def launch(
     try:
         await process.start(flags, user_agent)
     except BaseException:
-        await asyncio.shield(process.kill())  # to its end, even where nobody waits any longer
+        await asyncio.shield(process.kill())  # completes even if cancelled
         raise
     return process
 
 
-def _last_words(said: BinaryIO) -> str:
-    """Read from our own descriptor, as far as it goes: the offset is shared with Chromium."""
-    return os.pread(said.fileno(), MOST_WORDS, 0).decode("utf-8", "replace")
+def _output(said: BinaryIO) -> str:
+    """Chromium's stderr. `pread`, since the file offset is shared with Chromium."""
+    return os.pread(said.fileno(), MAX_OUTPUT, 0).decode("utf-8", "replace")
 
 
 def _close(*descriptors: int) -> None:

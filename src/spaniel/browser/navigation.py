@@ -1,4 +1,4 @@
-"""The documents of the page itself: where it may go, how often, and what came from there."""
+"""Navigations of the main frame: which are allowed, how many, and the response of each document."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 class FrameState(Enum):
     """From the blank page to the one that is read."""
 
-    BLANK = auto()  # nothing has been asked for
-    COMING = auto()  # the first document is on its way
-    PARSING = auto()  # a document is shown, and still being parsed
-    READY = auto()  # a document is shown that is parsed, or will be parsed no further
-    LEAVING = auto()  # a document is shown, and another is on its way
+    BLANK = auto()  # nothing was requested
+    COMING = auto()  # the first document is loading
+    PARSING = auto()  # a document is committed and being parsed
+    READY = auto()  # a document is committed, and its parsing has ended
+    LEAVING = auto()  # a document is committed, and another is loading
 
 
 class FrameEvent(Enum):
-    """What may happen to the main frame."""
+    """Events of the main frame."""
 
-    ADMITTED = auto()  # a document is asked for, and was let through: the first, a redirect, or where a script goes
-    COMMITTED = auto()  # a document of the web has taken the frame
+    ADMITTED = auto()  # a request for a document was allowed: the first, a redirect, or a navigation by a script
+    COMMITTED = auto()  # a document was committed
     PARSED = auto()  # DOMContentLoaded
-    ENDED = auto()  # nothing more is loaded: a script stopped it, the connection broke, or the way led nowhere
-    STAYED = auto()  # where the page wanted to go is a file, nothing (204), or not allowed
+    ENDED = auto()  # loading ended: stopped by a script, the connection, or a failed navigation
+    STAYED = auto()  # the navigation led to a file, to nothing (204), or was not allowed
 
 
 TABLE: dict[FrameState, dict[FrameEvent, FrameState]] = {
@@ -45,7 +45,7 @@ TABLE: dict[FrameState, dict[FrameEvent, FrameState]] = {
     FrameState.COMING: {FrameEvent.ADMITTED: FrameState.COMING, FrameEvent.COMMITTED: FrameState.PARSING},
     FrameState.PARSING: {
         FrameEvent.PARSED: FrameState.READY,
-        FrameEvent.ENDED: FrameState.READY,  # window.stop(), mailto:, a document cut off: no DOMContentLoaded will come
+        FrameEvent.ENDED: FrameState.READY,  # window.stop(), mailto:, truncation: without DOMContentLoaded
         FrameEvent.ADMITTED: FrameState.LEAVING,
         FrameEvent.COMMITTED: FrameState.PARSING,
     },
@@ -56,7 +56,7 @@ TABLE: dict[FrameState, dict[FrameEvent, FrameState]] = {
     FrameState.LEAVING: {
         FrameEvent.ADMITTED: FrameState.LEAVING,
         FrameEvent.COMMITTED: FrameState.PARSING,
-        FrameEvent.STAYED: FrameState.PARSING,  # its parser may go on, or may have been stopped: what comes next tells
+        FrameEvent.STAYED: FrameState.PARSING,  # its parser may continue or may have been stopped: the next event shows
         FrameEvent.ENDED: FrameState.READY,
     },
 }  # fmt: skip
@@ -67,22 +67,22 @@ def after(state: FrameState, event: FrameEvent) -> FrameState:
 
 
 class Navigation:
-    """Judges each navigation of the main frame. `stopped` is settled when there is nothing more to wait for."""
+    """Judges each navigation of the main frame. `stopped` resolves when there is nothing more to wait for."""
 
-    def __init__(self, interception: Interception, way_out: EgressProxy) -> None:
+    def __init__(self, interception: Interception, egress: EgressProxy) -> None:
         self._interception = interception
-        self._exit = way_out
+        self._egress = egress
         self._wanted: RenderRequest | None = None
-        self._url: Url | None = None  # of the document that is shown, or on its way
-        self.url: Url | None = None  # of the document that is shown, as the browser tells it
-        self.chain: tuple[str, ...] = ()  # and how it was come to
+        self._url: Url | None = None  # of the current document, or the one that is loading
+        self.url: Url | None = None  # of the current document, as the browser reports it
+        self.chain: tuple[str, ...] = ()  # the URLs before it
         self._state = FrameState.BLANK
-        self.loader = ""  # of the document that is shown
-        self._size = 0  # bytes of it that have come
-        self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
+        self.loader = ""  # of the current document
+        self._size = 0  # bytes of it received so far
+        self._before: tuple[Url, DocumentHead] | None = None  # the current document while another is loading
         self._ready = asyncio.Event()
         self.stopped: asyncio.Future[RenderedPage] = asyncio.get_running_loop().create_future()
-        self.moves = 0  # documents asked for
+        self.moves = 0  # documents requested
         self._chain: list[str] = []
         self.notes: list[str] = []
         self.head = DocumentHead()
@@ -91,7 +91,7 @@ class Navigation:
         self._wanted = wanted
 
     async def ready(self) -> None:
-        """Until DOMContentLoaded of whichever document is the last."""
+        """Wait for DOMContentLoaded of the last document."""
         await self._ready.wait()
 
     @property
@@ -103,12 +103,12 @@ class Navigation:
         return self._state is FrameState.PARSING
 
     @property
-    def has_come(self) -> bool:
+    def has_document(self) -> bool:
         return self._shown
 
     @property
     def _shown(self) -> bool:
-        """Whether a document of the page has taken the place of the blank one."""
+        """Whether a document has replaced the blank one."""
         return self._state in (FrameState.PARSING, FrameState.READY, FrameState.LEAVING)
 
     def _step(self, event: FrameEvent) -> None:
@@ -118,8 +118,8 @@ class Navigation:
         else:
             self._ready.clear()
 
-    def asked(self, session: CdpSession, params: Params) -> None:
-        """A document of the main frame is about to be requested: the first, a redirect, or where a script goes."""
+    def requested(self, session: CdpSession, params: Params) -> None:
+        """A document is about to be requested: the first, a redirect, or a navigation by a script."""
         wanted = self._wanted
         if wanted is None:
             self._interception.refuse(session, params)
@@ -134,7 +134,7 @@ class Navigation:
     async def _admit(self, session: CdpSession, params: Params, wanted: RenderRequest) -> None:
         try:
             url = parse(params["request"]["url"])._replace(fragment=None)
-            note = await wanted.gate(url, await self._exit.vet(url))
+            note = await wanted.gate(url, await self._egress.vet(url))
         except SpanielError as error:
             self._interception.refuse(session, params)
             if not self._shown:
@@ -152,8 +152,8 @@ class Navigation:
         self._interception.requests += 1
         self._interception.pass_on(session, params)
 
-    def asked_for_frame(self, session: CdpSession, params: Params) -> bool:
-        """Whether a request is for a frame that would be read with the page, which robots.txt is asked about too."""
+    def frame_requested(self, session: CdpSession, params: Params) -> bool:
+        """Whether a request is for a same-origin frame, which is read with the page, so that robots.txt applies."""
         page, wanted = self.url, self._wanted
         if params["resourceType"] != "Document" or "responseStatusCode" in params or page is None or wanted is None:
             return False
@@ -168,14 +168,14 @@ class Navigation:
 
     async def _admit_frame(self, session: CdpSession, params: Params, wanted: RenderRequest, url: Url) -> None:
         try:
-            await wanted.gate(url, await self._exit.vet(url))
+            await wanted.gate(url, await self._egress.vet(url))
         except SpanielError:
             self._interception.refuse(session, params)
         else:
             self._interception.judge(session, params)
 
-    def answered(self, session: CdpSession, params: Params) -> None:
-        """The head of a document has come: an error or a file is not worth rendering."""
+    def responded(self, session: CdpSession, params: Params) -> None:
+        """The response head of a document was received: errors and files are not rendered."""
         status = params.get("responseStatusCode", 0)
         headers = {field["name"].lower(): str(field["value"]) for field in params.get("responseHeaders", ())}
         redirect = status in REDIRECTS and "location" in headers
@@ -190,7 +190,7 @@ class Navigation:
             self._interception.pass_on(session, params)
             return
         self._interception.refuse(session, params)
-        if self._before is not None:  # a file that the page offers, or nothing at all: it stays where it is
+        if self._before is not None:  # a download or an empty response: the current document stays
             self._url, self.head = self._before
             self._chain = list(self.chain)
             self._step(FrameEvent.STAYED)
@@ -198,14 +198,14 @@ class Navigation:
             self.stop(RenderedPage(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
 
     def _is_readable(self, kind: str) -> bool:
-        """Whether the profile reads such documents; one without a type is looked at when it is there."""
+        """Whether the profile reads such documents; one without a type is sniffed later."""
         essence = kind.partition(";")[0].strip().lower()
         return not essence or (self._wanted is not None and essence in self._wanted.types)
 
     def navigated(self, frame: Params) -> None:
-        """A document has taken the frame: one of the web's, or the fetch ends here."""
+        """A document was committed; if it is not of the web (an error page), the fetch ends here."""
         if frame.get("unreachableUrl"):
-            if self._shown:  # of the first, Chromium tells the reason besides
+            if self._shown:  # for the first, Chromium reports the reason separately
                 self.failed("where the page went cannot be reached")
             return
         scheme = frame["url"].partition(":")[0]
@@ -222,13 +222,13 @@ class Navigation:
         self.chain = tuple(self._chain)
 
     def received(self, params: Params) -> None:
-        """Some of a body has come: of the document itself there is a largest size, as there is over HTTP."""
+        """Data was received: the document's size is limited, as over HTTP."""
         if params["requestId"] == self.loader or not self._shown:
             self._size += params["dataLength"]
             self._require_size(self._size)
 
-    def broke_off(self, params: Params) -> None:
-        """A request failed: where it is the document's own, what is shown is its beginning."""
+    def load_failed(self, params: Params) -> None:
+        """A request failed: if it is the document's own, the document is truncated."""
         if params["requestId"] == self.loader and self._state is FrameState.PARSING:
             self._note(PARTIAL)
 
@@ -238,16 +238,16 @@ class Navigation:
             self.stop(SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=most))
 
     def failed(self, reason: str) -> None:
-        """A navigation came to nothing."""
+        """A navigation failed."""
         host = self._url.host if self._url else ""
-        self.stop(SpanielError(Code.NETWORK, error=self._exit.failures.get(host, reason)))
+        self.stop(SpanielError(Code.NETWORK, error=self._egress.failures.get(host, reason)))
 
     def parsed(self) -> None:
         """DOMContentLoaded."""
         self._step(FrameEvent.PARSED)
 
     def ended(self) -> None:
-        """Nothing more is being loaded. A script that leaves stops the parser, even where it was kept from leaving."""
+        """Loading ended. A navigation by a script stops the parser, even if the navigation was refused."""
         self._step(FrameEvent.ENDED)
 
     def stop(self, outcome: RenderedPage | SpanielError) -> None:
@@ -255,7 +255,7 @@ class Navigation:
             return
         if isinstance(outcome, SpanielError):
             self.stopped.set_exception(outcome)
-            self.stopped.exception()  # seen: the fetch may have ended by itself
+            self.stopped.exception()  # marks it as retrieved: the fetch may have ended already
         else:
             self.stopped.set_result(outcome)
 
@@ -265,7 +265,7 @@ class Navigation:
 
 
 def _kind(headers: dict[str, str]) -> str:
-    """The content type; a file to be saved is none that is read."""
+    """The content type; empty for a download."""
     if headers.get("content-disposition", "").strip().lower().startswith("attachment"):
         return "attachment"
     return headers.get("content-type", "")

@@ -1,7 +1,7 @@
-"""A program of its own: certificates from standard input, as PEM, into a new database of NSS, as trusted.
+"""A program: writes PEM certificates from standard input into a new NSS database, as trusted.
 
-NSS is the library by which Chromium on Linux reads what its user trusts, so it is there wherever Chromium is. It is
-loaded here and not by Spaniel itself: it is C, it keeps one database for a whole process, and it may fail.
+Chromium on Linux reads its trust store with NSS, so the library is there wherever Chromium is. It is loaded in a
+separate process, since it is C code, keeps one database for a whole process, and may crash.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from binascii import a2b_base64
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint, c_ulong, c_void_p
 
 BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL)
-# What `certutil -t C,,` and `-t P,,` set: an authority, and a server's own certificate that nobody signed.
+# What `certutil -t C,,` and `-t P,,` set: an authority, and a self-signed server certificate.
 AUTHORITY, SERVER = 0x18, 0x03
 
 
 class SecItem(ctypes.Structure):
-    """SECItem: some bytes."""
+    """SECItem: a byte string."""
 
     _fields_ = (("kind", c_int), ("data", c_char_p), ("length", c_uint))
 
 
 class CertTrust(ctypes.Structure):
-    """CERTCertTrust: for whom a certificate may vouch, by purpose."""
+    """CERTCertTrust: what a certificate is trusted for."""
 
     _fields_ = (("servers", c_uint), ("mail", c_uint), ("code", c_uint))
 
 
 def load() -> ctypes.CDLL:
-    """The library, with the functions that are used told of their types. Raises `OSError`."""
+    """Load the library and declare the types of the functions that are used. Raises `OSError`."""
     nss = ctypes.CDLL("libnss3.so")
     for name, result, *arguments in (
         ("NSS_InitReadWrite", c_int, c_char_p),

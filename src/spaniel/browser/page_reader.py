@@ -1,4 +1,4 @@
-"""Reads a page that has come to rest: its copy as text, a selector that was waited for, a picture."""
+"""Reads an idle page: a snapshot as HTML, the presence of a selector, a screenshot."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from spaniel.browser.navigation import Navigation
     from spaniel.browser.rendering import RenderOptions
 
-MOST_ELEMENTS = 150_000
-DECLARATION = "shadowrootmode"  # the attribute that has a parser make a shadow root
-MOST_SEARCHED = 20_000  # elements that are gone through one by one
-MOST_ANIMATIONS = 300  # that are brought to their ends: each costs the page a look at all of its styles
-SOME_TEXT = 200  # characters; less than that is no page that fades in
+MAX_ELEMENTS = 150_000
+DECLARATION = "shadowrootmode"  # the attribute that declares a shadow root in markup
+MAX_SEARCHED = 20_000  # elements that are searched one by one
+MAX_ANIMATIONS = 300  # that are finished: each recomputes the styles of the page
+SOME_TEXT = 200  # characters; a page with less is not one that fades in
 LONGEST_DATA = 2_048  # characters of a data: URL that stay in the page
-SMALLEST_FRAME = 40  # pixels; what is smaller, of another's frames, is no place for something to read
-TRIES = 3  # a page may move on while it is read
+SMALLEST_FRAME = 40  # pixels; smaller frames of other origins have nothing to read
+TRIES = 3  # a page may navigate while it is read
 TALLEST, WIDEST = WINDOW_HEIGHT.high, WINDOW_WIDTH.high  # pixels of a picture
 PICTURE_SECONDS = 15.0
-AGAIN_SECONDS = 0.05  # between two looks for a selector
-# Whether the page, or an open shadow root in it, has something that a selector matches. Roots may be inside of roots.
+POLL_SECONDS = 0.05  # between two checks for a selector
+# Whether the page, or an open shadow root in it (nested ones too), has an element that a selector matches.
 LOOK = """(selector) => {
   try { if (document.querySelector(selector)) return {found: true}; } catch { return {}; }
   const roots = [document];
@@ -47,7 +47,7 @@ NO_PICTURE, CLIPPED = "picture_failed", "picture_clipped"
 
 
 class PageSnapshot(NamedTuple):
-    """A page as text."""
+    """A page as HTML."""
 
     url: str
     content_type: str
@@ -56,15 +56,15 @@ class PageSnapshot(NamedTuple):
 
 
 class PageReader:
-    """Works in a world of its own, so that nothing a page redefines is met there."""
+    """Works in an isolated world, where the page cannot redefine anything."""
 
     def __init__(self, session: CdpSession, frame: str, navigation: Navigation) -> None:
         self._session, self._frame, self._navigation = session, frame, navigation
 
     async def copy(self, most_bytes: int) -> PageSnapshot:
         limits = {
-            "bytes": most_bytes, "elements": MOST_ELEMENTS, "some": SOME_TEXT, "url": LONGEST_DATA,
-            "frame": SMALLEST_FRAME, "animations": MOST_ANIMATIONS,
+            "bytes": most_bytes, "elements": MAX_ELEMENTS, "some": SOME_TEXT, "url": LONGEST_DATA,
+            "frame": SMALLEST_FRAME, "animations": MAX_ANIMATIONS,
         }  # fmt: skip
         found = await self._evaluate(f"({script()})({msgspec.json.encode(limits).decode()})")
         body, cut = found["html"].encode("utf-8", "replace"), bool(found["cut"])
@@ -73,12 +73,12 @@ class PageReader:
         return PageSnapshot(found["url"], f"{found['type']}; charset=utf-8", body, cut)
 
     async def appears(self, selector: str, seconds: float) -> bool:
-        """Whether something that a selector matches is there in time. `bad_args` for one that is none."""
+        """Whether an element that a selector matches appears in time. `bad_args` for an invalid selector."""
         look = f"({LOOK})({msgspec.json.encode(selector).decode()})"
         try:
             async with asyncio.timeout(seconds):
-                while not (await self._found(look, selector)):  # noqa: ASYNC110  a page tells nobody of its elements
-                    await asyncio.sleep(AGAIN_SECONDS)
+                while not (await self._found(look, selector)):  # noqa: ASYNC110  there is no event for it
+                    await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
             return False
         return True
@@ -91,23 +91,23 @@ class PageReader:
         return bool(answer["found"])
 
     async def scroll(self) -> int:
-        """To the end of the page; how tall it is."""
-        told = await self._evaluate(
+        """Scroll to the end of the page; return its height."""
+        found = await self._evaluate(
             "(() => { const all = document.scrollingElement || document.documentElement;"
             "all.scrollTo(0, all.scrollHeight); return {height: all.scrollHeight} })()"
         )
-        return int(told["height"])
+        return int(found["height"])
 
     async def has_closed_roots(self, documents: list[str], *, written: bool) -> bool:
-        """Whether markup declared shadow roots that scripts cannot look into.
+        """Whether markup declared closed shadow roots.
 
-        The page is gone through only where the source of a document speaks of such, or a script has written some.
+        The page is searched only if the source of a document mentions them, or a script has written some.
         """
         if not written and not await self._source_has(DECLARATION, documents):
             return False
         size = await self._evaluate("({count: document.getElementsByTagName('*').length})")
-        if size["count"] > MOST_SEARCHED:
-            return True  # as far as anybody can tell
+        if size["count"] > MAX_SEARCHED:
+            return True  # too large to search: assume so
         try:
             found = await self._session.call("DOM.getDocument", depth=-1, pierce=True)
         except CdpError:
@@ -123,17 +123,17 @@ class PageReader:
 
     async def _source_has(self, text: str, documents: list[str]) -> bool:
         search = "Network.searchInResponseBody"
-        asked = (self._session.call(search, requestId=document, query=text) for document in documents)
-        found = await asyncio.gather(*asked, return_exceptions=True)  # of one that is gone, or had no body: an error
+        calls = (self._session.call(search, requestId=document, query=text) for document in documents)
+        found = await asyncio.gather(*calls, return_exceptions=True)  # errors: documents that are gone or have no body
         return any(isinstance(each, dict) and each["result"] for each in found)
 
     async def picture(self, display: RenderOptions, most_height: int = 0) -> tuple[bytes | None, tuple[str, ...]]:
-        """A PNG, and notes on it: one that cannot be had costs nothing but itself."""
+        """A PNG, and notes on it. A failure is a note, not an error."""
         call = self._session.call
         tallest = min(most_height, TALLEST) if most_height else TALLEST
         try:
             async with asyncio.timeout(PICTURE_SECONDS):
-                # In a window of a usual height: a tall one would be shown with all that is empty in it.
+                # In a window of a usual height: in a tall one, `100vh` elements would be mostly empty.
                 await call(
                     "Emulation.setDeviceMetricsOverride",
                     width=display.width, height=min(display.height, 900), deviceScaleFactor=1, mobile=False,

@@ -1,7 +1,7 @@
-// What a page waits for besides the network: it runs before the page's own scripts, in the page's own world, and counts.
-// A page that gets round it, or cheats it, is brought as it stands or waited for in vain: nobody's loss but its own.
+// Counts what a page waits for besides the network: it runs before the page's own scripts, in the page's own world.
+// A page that manipulates it is read too early or too late; that harms only itself.
 ((name) => {
-  const { apply, construct } = Reflect;  // as they are now: a page may put others in their place
+  const { apply, construct } = Reflect;  // captured before the page can replace them
   if (window[name]) return window[name].renew();  // the window of an empty frame is the one of its first document
   const above = (() => { try { return window !== parent && parent[name]; } catch { return null; } })();
   // One ledger for a page and its frames of the same origin.
@@ -11,7 +11,7 @@
   const now = performance.now.bind(performance);
   const nextFrame = requestAnimationFrame.bind(window);
   const animations = document.getAnimations.bind(document);
-  // What a document waits for goes with it: a frame that was removed, or went elsewhere, hears of nothing any more.
+  // What a document waits for is dropped with it: a frame that was removed or has navigated gets no events any more.
   const here = { window, document, open: new Set() };
   ledger.windows.add(here);
   const renew = () => { here.document = document; here.open.clear(); ledger.windows.add(here); };
@@ -83,14 +83,14 @@
     awaited(made.finished);
     return made;
   });
-  // What waits for the next picture of the page.
+  // What waits for the next frame of the page.
   const pictures = (count) => {
     const release = hold();
     const next = () => (count-- > 0 ? nextFrame(next) : release());
     next();
   };
-  // An observer that changes what it observes is called again with the next picture, and nothing else tells of that;
-  // one that never ends is waited for so many times.
+  // An observer that changes what it observes is called again in the next frame, without another sign of it; one that
+  // never ends is waited for `mostRounds` times.
   const mostRounds = 60;
   const round = () => { if (ledger.rounds++ < mostRounds) pictures(2); };
   for (const kind of ["IntersectionObserver", "ResizeObserver"]) {
@@ -120,7 +120,7 @@
   };
   counted("requestAnimationFrame", "cancelAnimationFrame", () => { ledger.frames++; return () => { ledger.frames--; }; });
   counted("requestIdleCallback", "cancelIdleCallback", hold);
-  // Whoever may speak at any time.
+  // Sources that can send data at any time.
   around(window.LockManager && LockManager.prototype, "request", (f, self, args) => { ledger.lively++; return apply(f, self, args); });
   for (const kind of ["BroadcastChannel", "SharedWorker", "RTCPeerConnection"]) {
     if (window[kind]) window[kind] = new Proxy(window[kind], { construct: (f, args, as) => { ledger.lively++; return construct(f, args, as); } });
@@ -130,7 +130,7 @@
     if (made.mode === "closed") ledger.closed++;
     return made;
   });
-  // Roots that markup declares are made by the parser, without a call: that there may be one is all that can be told.
+  // Roots that markup declares are created by the parser without a call: only their possibility can be detected.
   const declares = (text) => { if (/shadowrootmode/i.test(text)) ledger.declared = true; };
   const declaring = (f, self, args) => { args.forEach(declares); return apply(f, self, args); };
   for (const key of ["write", "writeln"]) around(Document.prototype, key, declaring);
@@ -138,7 +138,7 @@
   for (const kind of ["Element", "ShadowRoot"]) around(window[kind].prototype, "setHTMLUnsafe", declaring);
   try { if (frameElement) declares(frameElement.srcdoc); } catch { /* another's */ }
 
-  // There is no page before this one, or after it, to go to: only where it has been itself.
+  // History navigation is allowed only within this document.
   const entries = window.navigation;
   const within = (steps) => {
     const at = steps && entries && entries.currentEntry && entries.entries()[entries.currentEntry.index + steps];
@@ -147,7 +147,7 @@
   for (const [key, steps] of [["back", () => -1], ["forward", () => 1], ["go", (by) => Math.trunc(by) || 0]]) {
     around(History.prototype, key, (f, self, args) => (within(steps(args[0])) ? apply(f, self, args) : undefined));
   }
-  // Timers: when the next is due. One whose time is over has run.
+  // Timers: when the next is due. One whose time has passed has run.
   const most = 5000;
   const timed = (start, again) => around(window, start, (f, self, args) => {
     const id = apply(f, self, args);
@@ -196,14 +196,14 @@
     }
     return size;
   };
-  // A page that says itself that it is not done: what it shows meanwhile is not its text.
+  // A page that marks itself as loading: what it shows meanwhile is not its text.
   const waits = () => {
     for (const one of document.querySelectorAll('[aria-busy="true" i], [class*="skeleton" i], [class*="spinner" i], [class*="shimmer" i]')) {
       if (one.checkVisibility()) return true;
     }
     return false;
   };
-  // Where markup sends the reader on is a timer too; a page that only renews itself is shown as it is.
+  // A meta refresh is a timer too, unless the page only reloads itself.
   const movesOn = (within) => {
     for (const one of document.querySelectorAll('meta[http-equiv="refresh" i]')) {
       const [, seconds, to] = /^\s*(\d+(?:\.\d+)?)\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(one.content) || [];
@@ -221,26 +221,26 @@
       const left = one.effect.getComputedTiming().endTime - (one.currentTime || 0);
       return left > 0 && left < 1000;
     });
-    if (found) pictures(2);  // the news of its end comes with the next
+    if (found) pictures(2);  // its end is reported in the next frame
     return found;
   };
-  // Under virtual time the clock stands still while a script runs: one that waits for it to go on is helped along.
+  // In virtual time the clock stands still while a script runs: for a script that polls the clock, it is advanced.
   const guard = () => {
     if (ledger.guarded) return;
     ledger.guarded = true;
     let last = 0, calls = 0, ahead = 0, step = 1;
-    const told = (time) => {
+    const advanced = (time) => {
       const at = Math.floor(time);
       if (at !== last) { last = at; calls = 0; step = 1; }
       else if (++calls > 50000) { calls = 0; ahead += step; step *= 2; }
       return time + ahead;
     };
-    around(Performance.prototype, "now", (f, self, args) => told(apply(f, self, args)));
+    around(Performance.prototype, "now", (f, self, args) => advanced(apply(f, self, args)));
     const clock = Date.now;
-    around(Date, "now", (f, self, args) => told(apply(f, self, args)));
+    around(Date, "now", (f, self, args) => advanced(apply(f, self, args)));
     const plain = Date;
     window.Date = new Proxy(plain, {
-      construct: (f, args, as) => construct(f, args.length ? args : [told(clock())], as === window.Date ? f : as),
+      construct: (f, args, as) => construct(f, args.length ? args : [advanced(clock())], as === window.Date ? f : as),
     });
     plain.prototype.constructor = window.Date;
   };

@@ -1,4 +1,4 @@
-"""Renders pages: one warm Chromium, a fresh context for every page, and another Chromium when one has had its day."""
+"""Renders pages in one warm Chromium, each in a fresh context; replaces Chromium when it is old or broken."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ if TYPE_CHECKING:
     from spaniel.browser.cdp import Params
     from spaniel.browser.launch import Process
     from spaniel.browser.rendering import RenderedPage, RenderRequest
-    from spaniel.net.egress import Vets
+    from spaniel.net.egress import TargetVetter
     from spaniel.net.proxy import Proxies
 
-LONG = 2.0  # seconds after which a page no longer holds up those behind it
+LONG = 2.0  # seconds after which a page frees its slot for the next
 
 log = logging.getLogger("spaniel.browser")
 
 AT_ONCE = 8
-MOST_OPEN = 32  # with those that take long
-ANSWER_SECONDS = 2.0  # within which a Chromium that works answers
-OPEN_SECONDS = 3.0  # for a tab, which takes a tenth of one; what takes longer, another Chromium does sooner
-BUSY_SECONDS = 15.0  # for the first tab of that other one: it is new, so it is the machine that is slow
+MAX_OPEN = 32  # pages, including those that take long
+ANSWER_SECONDS = 2.0  # within which a working Chromium responds
+OPEN_SECONDS = 3.0  # for a tab, which normally takes 0.1; after this a new Chromium is faster
+BUSY_SECONDS = 15.0  # for the first tab of a new Chromium, if the machine is slow
 CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
 
 class Chrome:
-    """Hears what the browser as a whole says, and passes it to the tab that it concerns."""
+    """A browser process and its tabs: routes events of the browser to the tab that they concern."""
 
     def __init__(self, process: Process, settings: BrowserSettings) -> None:
         self.process = process
         self._settings = settings
         self._tabs: dict[str, Tab] = {}
         self.opened = 0  # tabs so far
-        self._network = 0  # the process that opens its connections, once it is known
-        process.wire.hear = self._hear
+        self._network = 0  # the id of its network process, once it is known
+        process.cdp.hear = self._hear
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, and the process that does its network with it: without that, pages lose what they load."""
+        """Whether it runs, and its network process too: without that, pages lose what they load."""
         return self.process.alive and (self._network == 0 or _runs(self._network))
 
     @property
@@ -61,17 +61,17 @@ class Chrome:
         return bool(self._tabs)
 
     async def start(self) -> None:
-        await self.process.wire.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+        await self.process.cdp.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
 
-    async def open_tab(self, way_out: EgressProxy) -> Tab:
-        """A page in a fresh context, ready to be sent somewhere."""
+    async def open_tab(self, egress: EgressProxy) -> Tab:
+        """A blank page in a fresh context, ready to navigate."""
         self.opened += 1
-        tab = Tab(self.process.wire, way_out, self._settings)
+        tab = Tab(self.process.cdp, egress, self._settings)
         try:
-            await way_out.open()
-            made = await self.process.wire.call(
+            await egress.open()
+            made = await self.process.cdp.call(
                 "Target.createBrowserContext",
-                proxyServer=f"http://127.0.0.1:{way_out.port}",
+                proxyServer=f"http://127.0.0.1:{egress.port}",
                 proxyBypassList="<-loopback>",
             )
             tab.context = made["browserContextId"]
@@ -81,41 +81,41 @@ class Chrome:
                 await self._find_network()
         except BaseException:
             if self._tabs.pop(tab.context, None) is not None:
-                self.process.wire.post("Target.disposeBrowserContext", {"browserContextId": tab.context})
-            await way_out.close()
+                self.process.cdp.post("Target.disposeBrowserContext", {"browserContextId": tab.context})
+            await egress.close()
             raise
         return tab
 
     async def _find_network(self) -> None:
-        told = await self.process.wire.call("SystemInfo.getProcessInfo")
-        found = [one["id"] for one in told["processInfo"] if "networkservice" in one["type"].lower()]
+        info = await self.process.cdp.call("SystemInfo.getProcessInfo")
+        found = [one["id"] for one in info["processInfo"] if "networkservice" in one["type"].lower()]
         self._network = found[0] if found else 0  # in some builds it is part of the browser's own process
 
     async def close_tab(self, tab: Tab) -> None:
-        """`TimeoutError` where Chromium does not obey; it is of no use any more then."""
+        """`TimeoutError` if Chromium does not respond; it must be replaced then."""
         self._tabs.pop(tab.context, None)
         await tab.close()
 
     def _hear(self, method: str, params: Params) -> None:
-        wire = self.process.wire
+        cdp = self.process.cdp
         if method == "Target.attachedToTarget":
             tab = self._tabs.get(params["targetInfo"].get("browserContextId", ""))
-            session = wire.session(params["sessionId"])
+            session = cdp.session(params["sessionId"])
             if tab is not None:
                 tab.adopt(session, params["targetInfo"])
             else:
                 session.post("Runtime.runIfWaitingForDebugger")
         elif method == "Target.detachedFromTarget":
-            wire.forget(params["sessionId"])
+            cdp.forget(params["sessionId"])
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is there and at work: one that was stopped, or only waits to be reaped, is not."""
+    """Whether a process runs: not stopped, not a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return file.read().rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X")
     except (ProcessLookupError, FileNotFoundError):
-        return not os.path.exists("/proc/self/stat") and _is_there(pid)  # not every system tells
+        return not os.path.exists("/proc/self/stat") and _is_there(pid)  # there is no /proc everywhere
 
 
 def _is_there(pid: int) -> bool:
@@ -129,7 +129,7 @@ def _is_there(pid: int) -> bool:
 
 
 class PageSlots:
-    """At most `at_once` pages that began lately, and `most` in all."""
+    """At most `at_once` pages that began less than `LONG` seconds ago, and `most` in all."""
 
     def __init__(self, at_once: int, most: int) -> None:
         self._lately = asyncio.Semaphore(at_once)
@@ -156,33 +156,33 @@ class PageSlots:
 
 
 class UnusedTabError(Exception):
-    """Chromium went before the page was there: nothing is lost by another try."""
+    """Chromium exited before the page was loaded: it can be tried again."""
 
 
 class OpenTab(NamedTuple):
-    """A tab that nobody has used yet, and the Chromium that it is in."""
+    """An unused tab and its Chromium."""
 
     chrome: Chrome
     tab: Tab
 
 
 class Renderer:
-    """Renders pages for many tasks at once. Chromium starts when the first page is asked for; close it at the end."""
+    """Renders pages for many tasks at once. Chromium starts with the first page; close the renderer at the end."""
 
     def __init__(
         self,
-        guard: Vets,
+        guard: TargetVetter,
         settings: BrowserSettings | None = None,
         proxies: Proxies | None = None,
         ca_file: str = "",
     ) -> None:
         self._guard = guard
         self._settings = settings or BrowserSettings()
-        self._settings.blocked()  # a mistake in the settings is told at once
+        self._settings.blocked()  # reports invalid settings early
         self._proxies = proxies
         self._ca_file = ca_file
         self._trust: dict[str, bytes] | None = None
-        self._turns = PageSlots(AT_ONCE, MOST_OPEN)
+        self._turns = PageSlots(AT_ONCE, MAX_OPEN)
         self._starting = asyncio.Lock()
         self._chrome: Chrome | None = None
         self._spare: OpenTab | None = None
@@ -192,7 +192,7 @@ class Renderer:
         self._closed = False
 
     async def render(self, wanted: RenderRequest) -> RenderedPage:
-        """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
+        """Raises `browser_unavailable`, `browser_crashed`, and the errors of a fetch."""
         deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
         turn = self._turns.taken()
         with deadline.guarding("browser"):
@@ -221,13 +221,13 @@ class Renderer:
         self._begin(self._refill())
         try:
             page = await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
-            if not place.chrome.alive:  # what it lacks since then, nobody knows
+            if not place.chrome.alive:  # the page may be incomplete
                 raise SpanielError(Code.BROWSER_CRASHED, error="a process of Chromium ended while it was in use")
         except SpanielError as error:
             if error.code is Code.BROWSER_CRASHED and _is_unused(place):
                 self._set_aside(place.chrome)
                 raise UnusedTabError from error
-            if error.code is Code.TIMEOUT and not place.tab.has_come:
+            if error.code is Code.TIMEOUT and not place.tab.has_document:
                 self._begin(self._suspect(place.chrome))
             raise
         else:
@@ -236,7 +236,7 @@ class Renderer:
             self._begin(self._leave(place))
 
     async def _suspect(self, chrome: Chrome | None) -> None:
-        """A Chromium in which a page got nowhere: one that does not answer, or has no network, is ended."""
+        """Check a Chromium in which a page failed to load: one that does not respond, or has no network, is ended."""
         if chrome is None:
             return
         try:
@@ -253,7 +253,7 @@ class Renderer:
             self._begin(self._leave(spare))
         while self._work:
             await asyncio.gather(*self._work, return_exceptions=True)
-        async with self._starting:  # one that is being started is waited for
+        async with self._starting:  # waits for one that is starting
             chrome, self._chrome = self._chrome, None
         if chrome is not None:
             await chrome.process.close()
@@ -264,7 +264,7 @@ class Renderer:
             is_there = False
             try:
                 is_there = spare.chrome.alive and await spare.tab.answers(ANSWER_SECONDS)
-            finally:  # also where the fetch is stopped meanwhile
+            finally:  # also if the fetch is cancelled
                 if not is_there:
                     self._begin(self._leave(spare))
             if is_there:
@@ -272,14 +272,14 @@ class Renderer:
         try:
             return await self._open()
         except CdpError:
-            pass  # Chromium has gone since it was last used: once more, with a new one
+            pass  # Chromium has exited since it was last used: try again with a new one
         try:
             return await self._open(BUSY_SECONDS)
         except CdpError as error:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
 
     async def _open(self, seconds: float = OPEN_SECONDS) -> OpenTab:
-        """A tab in a running Chromium; one that does not even open a tab is set aside, and `CdpError` is raised."""
+        """A tab in a running Chromium. If it opens none in time, it is replaced, and `CdpError` is raised."""
         chrome = await self._running()
         try:
             async with asyncio.timeout(seconds):
@@ -289,7 +289,7 @@ class Renderer:
             raise CdpError(f"no new page within {seconds:g} s") from None
 
     async def _running(self) -> Chrome:
-        """The Chromium in use, or a new one where it has gone or is old."""
+        """The current Chromium, or a new one if it has exited or is old."""
         async with self._starting:
             self._require_open()
             old = self._chrome
@@ -309,7 +309,7 @@ class Renderer:
             return chrome
 
     def _trusted(self) -> dict[str, bytes]:
-        """What tells a Chromium whom to trust; where that cannot be had, it trusts fewer and never more."""
+        """The files of the trust store; without them Chromium trusts only what the system trusts."""
         if self._trust is None:
             try:
                 self._trust = database(self._ca_file) if self._ca_file else {}
@@ -344,7 +344,7 @@ class Renderer:
         return self._spare is None and not self._closed
 
     async def _leave(self, place: OpenTab) -> None:
-        """Throw a used tab away; a Chromium that does not let go of it goes too."""
+        """Close a used tab; a Chromium that cannot close it is replaced."""
         try:
             await place.chrome.close_tab(place.tab)
         except (CdpError, TimeoutError):
@@ -354,7 +354,7 @@ class Renderer:
                 await self._retire(place.chrome)
 
     async def _retire(self, chrome: Chrome) -> None:
-        """Close a Chromium that is no longer in use, once its last page is done."""
+        """Close a Chromium that was replaced, once its last page is done."""
         if self._spare is not None and self._spare.chrome is chrome:
             spare, self._spare = self._spare, None
             await self._leave(spare)
@@ -362,7 +362,7 @@ class Renderer:
             await chrome.process.close()
 
     def _set_aside(self, chrome: Chrome) -> None:
-        """The next page gets another Chromium; those that are in this one may yet come to an end."""
+        """Use a new Chromium for the next page; pages in this one may finish."""
         if self._chrome is chrome:
             self._chrome = None
         self._begin(self._retire(chrome))
@@ -379,5 +379,5 @@ class Renderer:
 
 
 def _is_unused(place: OpenTab) -> bool:
-    """Whether nothing was asked for; or nothing has come, and Chromium runs on, so that only a process was missing."""
-    return not place.tab.has_asked or (not place.tab.has_come and place.chrome.process.alive)
+    """Whether nothing was requested; or no document was committed, and Chromium runs (only a renderer crashed)."""
+    return not place.tab.has_requested or (not place.tab.has_document and place.chrome.process.alive)

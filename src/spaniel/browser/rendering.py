@@ -1,4 +1,4 @@
-"""What goes into a rendering and what comes out."""
+"""The request, options and result of a rendering."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRUNCATED = "browser_dom_truncated"
 CLOSED = "closed_shadow_roots"
 MISSING = "wait_for_missing"
 
-# The protocol's names for what a request is for; a document is what was asked for, and is not among them.
+# The protocol's resource types, without `document`, which is the page itself.
 RESOURCES = (
     "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch", "eventsource",
     "websocket", "manifest", "signedexchange", "ping", "cspviolationreport", "preflight", "fedcm", "other",
@@ -38,22 +38,22 @@ RESOURCES = (
 
 
 class RenderOptions(NamedTuple):
-    """How a page is shown, and what is waited for."""
+    """The viewport, and what to wait for."""
 
     width: int = WINDOW_WIDTH.default
     height: int = WINDOW_HEIGHT.default
-    idle_ms: int = IDLE_MS.default  # the longest wait for its rest
-    wait_for: str = ""  # a CSS selector: the page is not read before something matches it
-    scrolls: int = SCROLLS.default  # times that it is scrolled to its end, as long as it grows
+    idle_ms: int = IDLE_MS.default  # the longest wait until it is idle
+    wait_for: str = ""  # a CSS selector that must match before the page is read
+    scrolls: int = SCROLLS.default  # to the end of the page, as long as it grows
 
     @property
     def metrics(self) -> dict[str, object]:
-        """As the protocol wants to know it. The page is laid out as large as it is, and painted small: nobody looks."""
+        """Arguments of setDeviceMetricsOverride. The layout has the full size; it is painted small, which is faster."""
         return {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False, "scale": 0.1}
 
 
 class BrowserSettings(NamedTuple):
-    """The SRD's `[tools.webfetch.browser]`."""
+    """The settings `[tools.webfetch.browser]`."""
 
     chromium_path: str = ""
     network_idle_ms: int = IDLE_MS.default
@@ -72,7 +72,7 @@ class BrowserSettings(NamedTuple):
         )
 
     def blocked(self) -> frozenset[str]:
-        """The names in small letters; one that the protocol does not have is a mistake in the settings."""
+        """The names in lower case; `bad_args` for one that the protocol does not have."""
         for name in self.block_resources:
             if name.lower() not in RESOURCES:
                 raise SpanielError(
@@ -84,31 +84,31 @@ class BrowserSettings(NamedTuple):
 
 
 class Gate(Protocol):
-    """Asked before each document of the page itself, the first and every one that it moves on to."""
+    """Called before each document of the page itself: the first, and every navigation."""
 
     async def __call__(self, url: Url, target: Target, /) -> str | None:
-        """Raises a refusal; else the note that the answer should carry, if any."""
+        """Raises a refusal; otherwise returns a note for the result, if any."""
 
 
 class RenderRequest(NamedTuple):
-    """One rendering, as it is asked for."""
+    """A page to render."""
 
     url: Url
-    target: Target  # of the URL, judged already: its host is not looked up again
+    target: Target  # of the URL, vetted already: its host is not resolved again
     gate: Gate
     timeout_seconds: float = TIMEOUT_SECONDS.default
     max_redirects: int = MAX_REDIRECTS.default
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own
-    types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering
+    types: frozenset[str] = loadable_types()  # the content types of documents that are rendered
     languages: str = ""  # Accept-Language
-    display: RenderOptions | None = None  # None: as the settings say
-    picture_height: int = 0  # pixels of the tallest picture; 0: as tall as it can be made
-    max_document_bytes: int = 0  # of the page's own document; 0: as much as the way out lets in
+    display: RenderOptions | None = None  # None: those of the settings
+    picture_height: int = 0  # the maximum height of a screenshot in pixels; 0: no limit
+    max_document_bytes: int = 0  # of the page's own document; 0: the limit of the egress proxy
 
 
 class DocumentHead(NamedTuple):
-    """How the server answered for the document that is shown."""
+    """The response head of the current document."""
 
     status: int = 0
     reason: str = ""
@@ -116,7 +116,7 @@ class DocumentHead(NamedTuple):
 
 
 class RenderedPage(NamedTuple):
-    """A page as Chromium shows it."""
+    """A rendered page."""
 
     url: Url
     head: DocumentHead

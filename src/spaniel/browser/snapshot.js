@@ -1,9 +1,9 @@
-// The page as it is seen: a copy without what its styles hide, with open shadow roots and frames of its own in place.
-// It runs in a world of its own, so that nothing a page redefines is met here, and changes nothing in the page but that
-// its animations come to their ends.
+// The page as it is seen: a copy without what its styles hide, with open shadow roots and same-origin frames in place.
+// It runs in an isolated world, so that nothing a page redefines applies here, and changes nothing in the page except
+// that its animations are finished.
 ((limits) => {
-  // A form's inputs, and a document's forms and pictures, take the place of whatever has their name (`remove`, `body`),
-  // in this world too. So properties are read, and methods called, as the classes have them.
+  // Named inputs of a form, and forms and images of a document, shadow properties of the same name (`remove`, `body`),
+  // in this world too. So properties and methods are taken from the classes.
   const of = (kind, key) => { const { get } = Object.getOwnPropertyDescriptor(kind.prototype, key); return (one) => get.call(one); };
   const call = (kind, key) => { const method = kind.prototype[key]; return (one, ...args) => method.apply(one, args); };
   const tagName = of(Element, "tagName"), localName = of(Element, "localName"), shadowRoot = of(Element, "shadowRoot");
@@ -32,7 +32,7 @@
     }
     return size;
   };
-  // What is there and yet not to be seen: too small, outside the page, without colour.
+  // Elements with a box that cannot be seen: too small, outside the page, without color.
   const vanishes = (element, style) => {
     if (parseFloat(style.fontSize) < 1) return true;
     if (style.webkitTextFillColor === "rgba(0, 0, 0, 0)" && style.backgroundClip !== "text") return true;
@@ -123,7 +123,7 @@
     }
     return copy;
   };
-  // A frame of the page's own origin is read in its place; another's is named, and left to whoever wants to go there.
+  // A same-origin frame is read in its place; another becomes a link.
   const frame = (element, twin) => {
     let inside = null;
     try { inside = element.contentDocument && bodyOf(element.contentDocument); } catch { /* another's */ }
@@ -143,7 +143,7 @@
     for (const old of place.querySelectorAll("base,meta,title")) old.remove();
     twin.replaceWith(place);
   };
-  // A host shows its shadow tree; what stands inside the host shows where a slot takes it.
+  // A host shows its shadow tree; its children are shown in the slots.
   const inline = (host, twin) => {
     const inside = inert.createElement("div");
     inside.append(work(shadowRoot(host)));
@@ -167,7 +167,7 @@
       for (const node of [...childNodes(element)]) if (node.nodeType === 3) node.remove();
     }
   }
-  // What is in the page only as bytes is no text, and may be more than all of it.
+  // data: URLs are not text, and may be larger than all of it.
   for (const name of ["src", "srcset", "href", "poster", "style", "data"]) {
     for (const element of copy.querySelectorAll(`[${name}*="data:" i]`)) {
       if (attribute(element, name).length > limits.url) removeAttribute(element, name);

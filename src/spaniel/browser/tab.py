@@ -1,4 +1,4 @@
-"""One page in a context of its own: prepared ahead, navigated once, read, thrown away."""
+"""One page in its own browser context: prepared ahead, navigated once, read, disposed of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.idle import IdleWaiter, RequestTracker, ledger
+from spaniel.browser.idle import IdleWaiter, RequestTracker, pending_script
 from spaniel.browser.interception import ALL, PAGE, Interception
 from spaniel.browser.navigation import Navigation
 from spaniel.browser.page_reader import PageReader
@@ -25,39 +25,39 @@ if TYPE_CHECKING:
     from spaniel.net.egress import EgressProxy
     from spaniel.url.value import Url
 
-DISPOSE_SECONDS = 5.0  # a stuck page goes in 10 ms, nobody waits for it; what takes this long is a stuck browser
-CRASH_SECONDS = 0.2  # by which the news of a crash follows on the failure that it caused
+DISPOSE_SECONDS = 5.0  # a stuck page is disposed of in 10 ms; only a stuck browser takes this long
+CRASH_SECONDS = 0.2  # between a failure and the event for the crash that caused it
 GRACE = 2.0  # seconds for reading the page after all waiting (D2-25)
-LEDGER = f"_{token_hex(8)}"
-PICTURED = frozenset({"image", "font"})  # what a picture would be poor without
+PENDING_SCRIPT_NAME = f"_{token_hex(8)}"
+PICTURED = frozenset({"image", "font"})  # not blocked for a screenshot
 
 
 class Tab:
-    """A browser context, its one page, and whatever the page starts."""
+    """A browser context, its page, and the frames, workers and popups of the page."""
 
-    def __init__(self, wire: CdpConnection, way_out: EgressProxy, settings: BrowserSettings) -> None:
-        self._wire = wire
+    def __init__(self, cdp: CdpConnection, egress: EgressProxy, settings: BrowserSettings) -> None:
+        self._cdp = cdp
         self._settings = settings
-        self._exit = way_out
-        self._interception = Interception(way_out)
-        self._navigation = Navigation(self._interception, way_out)
+        self._egress = egress
+        self._interception = Interception(egress)
+        self._navigation = Navigation(self._interception, egress)
         self._loading = RequestTracker()
-        self._quiet = IdleWaiter(self._loading, self._navigation, LEDGER)
+        self._idle = IdleWaiter(self._loading, self._navigation, PENDING_SCRIPT_NAME)
         self._session: CdpSession | None = None
-        self._frame = self._at_rest = ""  # the second: the document that was waited for
+        self._frame = self._idle_document = ""  # the second: the document that became idle
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._introduction = "", ""
+        self._identity = "", ""
         self.context = ""
-        # What the page's own session tells, and whether nothing else is to be done about it.
+        # Handlers for events of the page's session; they return whether the event is done with.
         self._own_events: dict[str, Callable[[CdpSession, Params], bool | None]] = {
-            "Fetch.requestPaused": self._asked_or_answered,
+            "Fetch.requestPaused": self._document_paused,
             "Page.frameNavigated": self._navigated,
             "Page.domContentEventFired": lambda _session, _params: self._navigation.parsed(),
             "Page.frameStoppedLoading": self._stopped_loading,
             "Page.javascriptDialogOpening": self._dialog,
             "Network.dataReceived": lambda _session, params: self._navigation.received(params),
             "Network.loadingFailed": self._load_failed,
-            "Emulation.virtualTimeBudgetExpired": lambda _session, _params: self._quiet.expired(),
+            "Emulation.virtualTimeBudgetExpired": lambda _session, _params: self._idle.expired(),
             "Inspector.targetCrashed": lambda _session, _params: self._break("the page crashed"),
         }
 
@@ -66,17 +66,17 @@ class Tab:
         return self._broken.done()
 
     @property
-    def has_asked(self) -> bool:
-        """Whether anything was asked of the web."""
+    def has_requested(self) -> bool:
+        """Whether any request was made."""
         return self._navigation.moves > 0
 
     @property
-    def has_come(self) -> bool:
-        """Whether a document of the web was shown: until then another tab can take this one's place."""
-        return self._navigation.has_come
+    def has_document(self) -> bool:
+        """Whether a document was committed: until then, another tab can replace this one."""
+        return self._navigation.has_document
 
     async def answers(self, seconds: float) -> bool:
-        """Whether the process that shows its page is at work."""
+        """Whether its renderer process responds."""
         if self._session is None or self.broken:
             return False
         try:
@@ -87,27 +87,27 @@ class Tab:
         return True
 
     async def prepare(self) -> None:
-        """All that can be done before the URL is known."""
+        """Do everything that does not need the URL."""
         session = await self._create()
         session.hear = self._hear
         session.detached = lambda: self._break("the page is gone")
         await asyncio.gather(
             session.call("Page.enable"),
-            session.call("Page.addScriptToEvaluateOnNewDocument", source=ledger(LEDGER)),
+            session.call("Page.addScriptToEvaluateOnNewDocument", source=pending_script(PENDING_SCRIPT_NAME)),
             session.call("Emulation.setDeviceMetricsOverride", **self._settings.display.metrics),
             session.call("Inspector.enable"),
             session.call("Network.enable"),
-            session.call("Network.setBypassServiceWorker", bypass=True),  # what it answers would not have been judged
+            session.call("Network.setBypassServiceWorker", bypass=True),  # its responses would not be vetted
             session.call("Fetch.enable", patterns=PAGE, handleAuthRequests=True),
             session.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True),
             session.call("Runtime.runIfWaitingForDebugger"),
         )
 
     async def _create(self) -> CdpSession:
-        self._wire.post("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
-        self._wire.post("Browser.grantPermissions", {"permissions": [], "browserContextId": self.context})
-        made = await self._wire.call("Target.createTarget", url="about:blank", browserContextId=self.context)
-        self._frame = made["targetId"]  # of a page, the target's name is its main frame's too
+        self._cdp.post("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
+        self._cdp.post("Browser.grantPermissions", {"permissions": [], "browserContextId": self.context})
+        made = await self._cdp.call("Target.createTarget", url="about:blank", browserContextId=self.context)
+        self._frame = made["targetId"]  # a page's target id is also its main frame's
         if self._session is None:
             raise CdpError("the new page was not attached to")
         return self._session
@@ -116,9 +116,9 @@ class Tab:
         """The page, rendered. Raises `SpanielError`."""
         blocked = self._settings.blocked()
         self._interception.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
-        self._exit.know(wanted.target)
+        self._egress.adopt(wanted.target)
         self._navigation.begin(wanted)
-        self._introduction = wanted.user_agent, wanted.languages
+        self._identity = wanted.user_agent, wanted.languages
         self._interception.languages = wanted.languages
         work = asyncio.create_task(self._work(wanted))
         stopped = self._navigation.stopped
@@ -141,7 +141,7 @@ class Tab:
             raise CdpError("there is no page")
         display = wanted.display or self._settings.display
         with Deadline(wanted.timeout_seconds).guarding("load"):
-            self._introduce(session)
+            self._set_identity(session)
             if wanted.display is not None:
                 await session.call("Emulation.setDeviceMetricsOverride", **display.metrics)
             done = await session.call("Page.navigate", url=wanted.url.href)
@@ -151,10 +151,10 @@ class Tab:
             await self._navigation.ready()
         reader = PageReader(session, self._frame, self._navigation)
         with Deadline(display.idle_ms / 1000 + GRACE).guarding("render"):
-            notes = await self._rest(session, reader, display, display.idle_ms / 1000)
+            notes = await self._until_idle(session, reader, display, display.idle_ms / 1000)
             copy = await reader.copy(self._settings.max_rendered_dom_bytes)
-            if self._navigation.is_parsing or self._navigation.loader != self._at_rest:  # it moved on while it was read
-                notes = await self._rest(session, reader, display, GRACE / 2)
+            if self._navigation.is_parsing or self._navigation.loader != self._idle_document:  # navigated meanwhile
+                notes = await self._until_idle(session, reader, display, GRACE / 2)
                 copy = await reader.copy(self._settings.max_rendered_dom_bytes)
         picture, about = await reader.picture(display, wanted.picture_height) if wanted.picture else (None, ())
         notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
@@ -168,65 +168,65 @@ class Tab:
             picture,
         )
 
-    async def _rest(
+    async def _until_idle(
         self, session: CdpSession, reader: PageReader, display: RenderOptions, seconds: float
     ) -> tuple[str, ...]:
-        """Until the page has all that it is waited for, or the time is over; notes on what may be missing."""
+        """Wait until the page is idle or the time is over; return notes on what may be missing."""
         end = _now() + seconds
-        self._at_rest = self._navigation.loader
+        self._idle_document = self._navigation.loader
         if display.wait_for and not await reader.appears(display.wait_for, end - _now()):
             return (MISSING,)
-        at_rest = await self._quiet.wait(session, _milliseconds(end))
+        is_idle = await self._idle.wait(session, _milliseconds(end))
         height = 0
-        for _ in range(display.scrolls if at_rest else 0):
+        for _ in range(display.scrolls if is_idle else 0):
             before, height = height, await reader.scroll()
             if height == before:
                 break
-            self._loading.stir()
-            at_rest = await self._quiet.wait(session, _milliseconds(end))
-        self._at_rest = self._navigation.loader
-        notes = [] if at_rest else [PARTIAL]
-        quiet, documents = self._quiet, self._loading.documents
-        if quiet.has_closed_roots or await reader.has_closed_roots(documents, written=quiet.may_have_closed_roots):
+            self._loading.mark_changed()
+            is_idle = await self._idle.wait(session, _milliseconds(end))
+        self._idle_document = self._navigation.loader
+        notes = [] if is_idle else [PARTIAL]
+        idle, documents = self._idle, self._loading.documents
+        if idle.has_closed_roots or await reader.has_closed_roots(documents, written=idle.may_have_closed_roots):
             notes.append(CLOSED)
         return tuple(notes)
 
     def _final(self, shown: str) -> Url:
-        """What the page calls its URL, as far as it may: another path, never another origin."""
+        """The URL that the page reports, if it has the same origin (scripts can change the path)."""
         arrived = self._navigation.url
         if arrived is None:
             raise SpanielError(Code.INTERNAL, error="a page without a URL")
         try:
-            told = parse(shown)._replace(fragment=None)
+            url = parse(shown)._replace(fragment=None)
         except SpanielError:
             return arrived
-        return told if told.origin == arrived.origin else arrived
+        return url if url.origin == arrived.origin else arrived
 
-    def _introduce(self, session: CdpSession) -> None:
-        """Whatever the page starts says who asks, and in which languages, as the page itself does."""
-        agent, languages = self._introduction
+    def _set_identity(self, session: CdpSession) -> None:
+        """Frames and workers send the same User-Agent and languages as the page."""
+        agent, languages = self._identity
         if agent or languages:
             names = {"acceptLanguage": _language_names(languages)} if languages else {}
-            session.post("Emulation.setUserAgentOverride", userAgent=agent or self._wire.user_agent, **names)
+            session.post("Emulation.setUserAgentOverride", userAgent=agent or self._cdp.user_agent, **names)
 
     def adopt(self, session: CdpSession, target: Params) -> None:
-        """Something of this context has come to life: the page itself, a frame, a worker, or a popup."""
+        """Attach to a new target of this context: the page itself, a frame, a worker, or a popup."""
         kind = target["type"]
         if kind == "page" and self._session is None:
             self._session = session
             return
         session.hear = lambda method, params: self._hear_other(session, method, params)
-        self._introduce(session)
+        self._set_identity(session)
         session.post("Fetch.enable", patterns=ALL, handleAuthRequests=True)
         session.post("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         if "worker" in kind:
             session.detached = lambda: self._loading.drop_worker(session)
             self._loading.add_worker(session)
             session.post("Network.enable")
-        session.post("Runtime.runIfWaitingForDebugger")  # first: a popup that is closed while it waits stops its opener
+        session.post("Runtime.runIfWaitingForDebugger")  # first: closing a popup that waits would stop its opener
         if kind == "page":
-            session.hear = lambda _method, _params: None  # what it asks for stays paused
-            self._wire.post("Target.closeTarget", {"targetId": target["targetId"]})
+            session.hear = lambda _method, _params: None  # its requests stay paused
+            self._cdp.post("Target.closeTarget", {"targetId": target["targetId"]})
 
     def _hear(self, method: str, params: Params) -> None:
         session = self._session
@@ -237,15 +237,15 @@ class Tab:
             return
         self._hear_other(session, method, params)
 
-    def _asked_or_answered(self, session: CdpSession, params: Params) -> bool:
-        """A document of the page itself is asked for, or its head has come."""
+    def _document_paused(self, session: CdpSession, params: Params) -> bool:
+        """Handle the request for a document of the main frame, or its response head."""
         if params["resourceType"] != "Document" or params["frameId"] != self._frame:
             return False
         if "responseStatusCode" in params or "responseErrorReason" in params:
-            self._navigation.answered(session, params)
+            self._navigation.responded(session, params)
         else:
-            self._navigation.asked(session, params)
-            self._loading.stir()
+            self._navigation.requested(session, params)
+            self._loading.mark_changed()
         return True
 
     def _navigated(self, session: CdpSession, params: Params) -> bool:
@@ -262,7 +262,7 @@ class Tab:
         return True
 
     def _load_failed(self, _session: CdpSession, params: Params) -> bool:
-        self._navigation.broke_off(params)
+        self._navigation.load_failed(params)
         return False
 
     def _dialog(self, session: CdpSession, _params: Params) -> bool:
@@ -270,14 +270,14 @@ class Tab:
         return True
 
     def _hear_other(self, session: CdpSession, method: str, params: Params) -> None:
-        if method == "Fetch.requestPaused" and self._navigation.asked_for_frame(session, params):
+        if method == "Fetch.requestPaused" and self._navigation.frame_requested(session, params):
             return
         if self._interception.heard(session, method, params):
             return
         if method == "Target.attachedToTarget":
-            self.adopt(self._wire.session(params["sessionId"]), params["targetInfo"])
+            self.adopt(self._cdp.session(params["sessionId"]), params["targetInfo"])
         elif method == "Target.detachedFromTarget":
-            self._wire.forget(params["sessionId"])
+            self._cdp.forget(params["sessionId"])
         else:
             self._loading.heard(session, method, params)
 
@@ -286,16 +286,16 @@ class Tab:
             self._broken.set_result(why)
 
     async def close(self) -> None:
-        """Throw the context away, whatever its page is doing; `TimeoutError` where Chromium does not obey."""
+        """Dispose of the context; `TimeoutError` if Chromium does not respond."""
         if self._session is not None:
             self._session.detached = lambda: None
         self._interception.close()
         try:
             if self.context:
                 async with asyncio.timeout(DISPOSE_SECONDS):
-                    await self._wire.call("Target.disposeBrowserContext", browserContextId=self.context)
+                    await self._cdp.call("Target.disposeBrowserContext", browserContextId=self.context)
         finally:
-            await self._exit.close()
+            await self._egress.close()
 
 
 def _language_names(header: str) -> str:

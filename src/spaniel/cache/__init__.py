@@ -1,4 +1,4 @@
-"""The page cache: files in the SRD's layout, an LRU index beside them, and a clock that decides what is fresh."""
+"""The page cache: one file per entry, an LRU index beside them, and rules for freshness."""
 
 from spaniel.cache.entry import CacheEntry, Validators
 from spaniel.cache.keys import CacheKey, key_for

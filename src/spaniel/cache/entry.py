@@ -1,10 +1,10 @@
-"""One entry as bytes: the SRD's JSON (FR-WF-16c), led by a checksum that turns any flipped byte into a miss.
+"""The file format of an entry: JSON (FR-WF-16c) that begins with a checksum, so that damage becomes a cache miss.
 
     {"checksum":"7f3a09c2","version":1,"canonical_url":…,…,"content":{…}}
 
-The checksum stands first and has a fixed width, so it covers every byte after itself. `content` stands last: no
-earlier value can hold the bytes `,"content":` (a quotation mark inside a JSON string is escaped), so it is cut
-out unparsed, and its reader parses it once, into the type that it wants.
+The checksum comes first and has a fixed width, so it covers every byte after itself. `content` comes last: no earlier
+value can contain the bytes `,"content":` (quotation marks inside a JSON string are escaped), so it is cut out unparsed,
+and its reader parses it once, into the type that it needs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from spaniel.cache.keys import CacheKey
 
 VERSION = 1
-LARGEST = 256 << 20  # bytes of an entry; more is no page
+LARGEST = 256 << 20  # bytes of an entry
 LONGEST_LIFE = timedelta(days=3650)
-HEAD = 32 << 10  # bytes that hold all but the content: a URL of 8,192 characters, an ETag, some dates
+HEAD = 32 << 10  # bytes that contain everything but the content: a URL of 8,192 characters, an ETag, some dates
 LONGEST_VALIDATOR = 2048  # characters; a header may be longer, and JSON may need six bytes for one
 _LEAD = b'{"checksum":"%08x"'
 _LEAD_LENGTH = len(_LEAD % 0)
@@ -31,7 +31,7 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What is kept of one page. `content` is whatever the caller put, as JSON it has not parsed yet."""
+    """A cached page. `content` is the caller's, as unparsed JSON."""
 
     version: int
     canonical_url: str
@@ -47,7 +47,7 @@ class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     content: msgspec.Raw = msgspec.Raw()
 
     def fresh(self, now: datetime) -> bool:
-        """An entry from the future is no fresher than an expired one: else a clock set right would keep it for long."""
+        """An entry from the future is stale: otherwise a corrected clock would keep it for too long."""
         return self.fetched_at <= now < self.expires_at
 
     def is_for(self, key: CacheKey) -> bool:
@@ -55,15 +55,15 @@ class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Validators(NamedTuple):
-    """What a later conditional request asks with (FG-37)."""
+    """The validators of a conditional request (FG-37)."""
 
     etag: str | None = None
     last_modified: str | None = None
     content_hash: str | None = None
 
     def kept(self) -> Validators:
-        """Those that JSON can hold and a list of entries can read: a server may send anything as an ETag, and a page
-        is worth keeping without it."""
+        """Those that JSON and a list of entries can represent. A server can send anything as an ETag; an entry is
+        stored without an unusable one."""
         return Validators(*(value if value is not None and _is_kept(value) else None for value in self))
 
 
@@ -88,7 +88,7 @@ def compose(key: CacheKey, content: object, fetched_at: datetime, ttl: timedelta
 def renewed(
     entry: CacheEntry, fetched_at: datetime, ttl: timedelta, validators: Validators, content: object = None
 ) -> CacheEntry:
-    """The same page, known to be so at another time (FG-40); with new content only where there is any."""
+    """The entry after a successful revalidation (FG-40); with new content if there is any."""
     dated = _dated(fetched_at, ttl, validators)
     if content is not None:
         dated["content"] = msgspec.Raw(msgspec.json.encode(content))
@@ -96,7 +96,7 @@ def renewed(
 
 
 def _dated(fetched_at: datetime, ttl: timedelta, validators: Validators) -> dict[str, Any]:
-    """A whole second of precision is what the SRD shows; it never makes an entry live longer."""
+    """Times have a precision of whole seconds, which never makes an entry live longer."""
     fetched_at = fetched_at.astimezone(UTC).replace(microsecond=0)
     ttl = max(timedelta(0), min(ttl, LONGEST_LIFE))
     return {
@@ -113,12 +113,12 @@ def encode(entry: CacheEntry) -> bytes:
 
 
 def head_length(raw: bytes) -> int:
-    """How many bytes stand before the content."""
+    """The number of bytes before the content."""
     return raw.find(_CONTENT)
 
 
 def decode(raw: bytes) -> CacheEntry:
-    """The entry, every byte of it verified; a ValueError says what is wrong."""
+    """The verified entry; a ValueError says what is wrong."""
     if raw[:_LEAD_LENGTH] != _LEAD % crc32(memoryview(raw)[_LEAD_LENGTH:]):
         raise ValueError("the checksum does not match: the file is damaged")
     entry, cut = _head(raw)
@@ -127,7 +127,7 @@ def decode(raw: bytes) -> CacheEntry:
 
 
 def decode_head(raw: bytes) -> CacheEntry:
-    """All but the content, from the first bytes of a file. Not verified: for a list, not for an answer."""
+    """All but the content, from the first bytes of a file. Not verified: for lists only."""
     return _head(raw)[0]
 
 

@@ -1,7 +1,7 @@
-"""The files: where they lie, how one is read and replaced.
+"""The files of the cache: their layout, and how they are read and replaced.
 
-Which folders and files are trusted is `private_folder`'s to judge: nothing here follows a link, waits on a FIFO, or
-trusts what another user owns or may write. SQLite opens the index by its path; what it finds there is judged first.
+`private_folder` decides which folders and files are trusted: nothing here follows a link, waits on a FIFO, or trusts
+what another user owns or can write. SQLite opens the index by its path, which is checked first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
 
 
 class ShardFile(NamedTuple):
-    """Something in a shard, whatever it is."""
+    """Anything found in a shard."""
 
     name: str
     status: os.stat_result
@@ -44,7 +44,7 @@ class CacheFolder:
         self.root = os.path.abspath(root)
 
     def path(self, hex_key: str) -> str:
-        """For people; nothing is opened by it."""
+        """For messages; files are not opened by it."""
         return f"{self.root}/{_place(hex_key)}"
 
     def temporary_path(self, name: str) -> str:
@@ -54,11 +54,11 @@ class CacheFolder:
         return f"{hex_key}.tmp.{os.urandom(8).hex()}"
 
     def opened(self, make: bool = False) -> OpenFolder:
-        """The folder itself, judged; FileNotFoundError where there is none."""
+        """The folder itself, checked; FileNotFoundError if there is none."""
         return open_folder(self.root, _IN_ROOT, make=make)
 
     def _judged(self, name: str) -> OpenFolder:
-        """The folder, and the shard of an entry or a temporary file in it judged too."""
+        """The folder, after checking the shard of an entry or temporary file in it too."""
         root = self.opened()
         try:
             root.judge_folder(name[:2], _IN_SHARD)
@@ -68,19 +68,19 @@ class CacheFolder:
         return root
 
     def prepare(self, hex_key: str) -> None:
-        """The folders that a new file needs: made if missing, judged, and closed to others (0700)."""
+        """The folders for a new file: created if missing, checked, private (0700)."""
         with self.opened(make=True) as root, root.folder(hex_key[:2], _IN_SHARD, make=True):
             pass
 
     def read(self, key: CacheKey) -> CacheEntry:
-        """The entry asked for, verified; FileNotFoundError where there is none, else `cache_read_failed`."""
+        """The verified entry; FileNotFoundError if there is none, otherwise `cache_read_failed`."""
         entry = self.read_named(key.hex)
         if not entry.is_for(key):
             _refuse(self.path(key.hex), "it holds another page than its name says")
         return entry
 
     def read_named(self, hex_key: str) -> CacheEntry:
-        """Whatever entry lies under this name; one whose head was just being overwritten is whole a moment later."""
+        """The entry of this name. It is read again if its head was just being overwritten."""
         with suppress(ValueError):
             return decode(self._bytes(hex_key))
         try:
@@ -89,12 +89,12 @@ class CacheFolder:
             _refuse(self.path(hex_key), str(error))
 
     def overwrite_head(self, hex_key: str, new: bytes) -> bool:
-        """Put a new head before the content of an entry, where it lies; False where that cannot be done in one step.
+        """Replace the head of an entry in place; False if that cannot be done in one step.
 
         It can if nothing but the head differs, the two heads are equally long, and they lie in one page: the kernel
-        copies a page without heeding a signal, so a killed writer leaves the old head or the new one. The rest was
-        read from the same open file, so whoever replaces the entry meanwhile has another file, and keeps it. A power
-        cut may mix the two, and the checksum tells.
+        copies a page without interruption, so a killed writer leaves the old head or the new one. The rest was read
+        from the same open file, so an entry that is replaced meanwhile is another file, and stays. After a power
+        failure the two may be mixed, which the checksum detects.
         """
         with self._judged(hex_key) as root:
             descriptor = root.open_file(_place(hex_key), to_write=True)
@@ -123,14 +123,14 @@ class CacheFolder:
             return root.status(_place(hex_key))
 
     def create(self, temporary: str) -> int:
-        """A new file (0600), locked for as long as its writer lives: a lock that can be had means a dead writer."""
+        """A new file (0600), locked while its writer lives: a lock that can be acquired means a dead writer."""
         with self.opened() as root:
             descriptor = root.create(_beside(temporary))
         _lock(descriptor)
         return descriptor
 
     def replace(self, temporary: str, hex_key: str) -> None:
-        """The temporary file becomes the entry in one step (FR-WF-16g)."""
+        """Rename the temporary file to the entry (FR-WF-16g)."""
         with self.opened() as root:
             try:
                 root.rename(_beside(temporary), _place(hex_key))
@@ -144,12 +144,12 @@ class CacheFolder:
             root.remove(_beside(temporary))
 
     def sync(self, hex_key: str) -> None:
-        """Wait until the names in an entry's shard are on the disk."""
+        """fsync the directory of an entry's shard."""
         with self.opened() as root:
             sync_folder(root.at(hex_key[:2]), root.descriptor)
 
     def remove(self, hex_key: str) -> bool:
-        """False where something is still there. A link is removed, never what it leads to."""
+        """False if something is still there. A link itself is removed, never its target."""
         try:
             with self._judged(hex_key) as root:
                 root.remove(_place(hex_key))
@@ -160,7 +160,7 @@ class CacheFolder:
         return True
 
     def remove_if_abandoned(self, temporary: str) -> bool:
-        """Removes a temporary file unless its writer still holds it; True where it is gone."""
+        """Remove a temporary file unless its writer still holds it; True if it is gone."""
         with self._judged(temporary) as root:
             try:
                 return _remove_if_abandoned(root, _beside(temporary))
@@ -169,8 +169,16 @@ class CacheFolder:
             except OSError:  # a link or worse: not ours
                 return False
 
+    def shards(self) -> frozenset[str]:
+        """The names of the shards that exist."""
+        try:
+            with self.opened() as root:
+                return frozenset(entry.name for entry in root.entries())
+        except FileNotFoundError:
+            return frozenset()
+
     def listing(self, shard: str) -> Iterator[ShardFile]:
-        """What lies in one of the 256 shards, whatever it is; nothing where the shard does not exist."""
+        """Everything in one of the 256 shards; nothing if the shard does not exist."""
         try:
             with self.opened() as root, root.folder(shard, _IN_SHARD) as folder:
                 for entry in folder.entries():
@@ -220,7 +228,7 @@ def write_all(descriptor: int, raw: bytes, durable: bool) -> None:
 
 
 def _copy_then_delete(root: OpenFolder, source: str, target: str) -> None:
-    """Not atomic: a reader in between finds nothing, or a checksum that does not match. Both are a miss."""
+    """Not atomic: a concurrent reader finds nothing, or a checksum mismatch. Both are a miss."""
     raw = root.read(source, LARGEST)
     with suppress(FileNotFoundError):
         root.remove(target)

@@ -1,7 +1,7 @@
-"""How long a page stays fresh: classes with their hours, and the rules that choose one, all of it data (FG-38).
+"""How long a page stays fresh: classes with a TTL, and rules that choose a class (FG-38).
 
-The shipped data stand in `freshness.toml`; a file of the user's is laid over them. What no rule knows is `other`: its
-time is the profile's, or the cache's.
+The shipped classes and rules are in `freshness.toml`; a file of the user extends them. A page that no rule matches is
+`other`, with the TTL of the profile or the cache.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "freshness.toml")
 OTHER = "other"
-MOST_HOURS = LONGEST_LIFE // timedelta(hours=1)
+MAX_HOURS = LONGEST_LIFE // timedelta(hours=1)
 LISTS = ("hosts", "host_labels", "paths", "path_words", "path_ends", "content_types", "types", "generators")
 
 
 class FreshnessClass(NamedTuple):
-    """A kind of page, and how long one of them is fresh."""
+    """A class of pages and its TTL."""
 
     name: str
-    ttl: timedelta | None  # None: as long as the profile says, or the cache
+    ttl: timedelta | None  # None: that of the profile or the cache
 
 
 class PageTraits(NamedTuple):
-    """What the rules look at, in the one spelling that they compare."""
+    """The properties of a page that rules match, normalized."""
 
     host: str
     path: str
@@ -57,7 +57,7 @@ class PageTraits(NamedTuple):
 
 
 class FreshnessRule(NamedTuple):
-    """A class, and what a page must be like to be of it. What is empty is not asked for."""
+    """A class and the conditions for a page to be in it. Empty conditions are ignored."""
 
     name: str
     hosts: HostList
@@ -83,7 +83,7 @@ class FreshnessRule(NamedTuple):
 
 
 class Freshness(NamedTuple):
-    """Every class by its name, and the rules in their order."""
+    """All classes by name, and the rules in order."""
 
     classes: Mapping[str, FreshnessClass]
     rules: tuple[FreshnessRule, ...]
@@ -91,12 +91,12 @@ class Freshness(NamedTuple):
     def classify(
         self, url: Url, content_type: str = "", types: Iterable[str] = (), generator: str = ""
     ) -> FreshnessClass:
-        """The class of a page: that of the first rule which matches."""
+        """The class of a page: that of the first matching rule."""
         page = PageTraits.of(url, content_type, types, generator)
         return self.classes[next((rule.name for rule in self.rules if rule.matches(page)), OTHER)]
 
     def named(self, name: str) -> FreshnessClass:
-        """The class that somebody asks for; `bad_args` where there is none of this name."""
+        """A class by name; `bad_args` if there is none."""
         if name not in self.classes:
             reason = f"there is no class '{name}'; {nearest(name, self.classes)}"
             raise SpanielError(Code.BAD_ARGS, field="freshness_class", reason=reason)
@@ -104,13 +104,13 @@ class Freshness(NamedTuple):
 
 
 def load(path: str = "") -> Freshness:
-    """The shipped classes and rules; with the user's file over them, if there is one."""
+    """The shipped classes and rules, extended by the user's file if there is one."""
     shipped = from_data(read_toml(SHIPPED, "freshness"), os.path.basename(SHIPPED))
     return from_data(read_toml(path, "freshness"), path, shipped) if path else shipped
 
 
 def from_data(data: Mapping[str, object], place: str, under: Freshness | None = None) -> Freshness:
-    """What a file holds, over what is there without it: its rules come first, its classes are added."""
+    """The classes and rules of a file on top of `under`: its rules come first, its classes are added."""
     table = Table(data, place)
     classes = dict(under.classes) if under else {OTHER: FreshnessClass(OTHER, None)}
     for name, hours in table.number_map("classes").items():
@@ -123,8 +123,8 @@ def from_data(data: Mapping[str, object], place: str, under: Freshness | None = 
 
 
 def _ttl(hours: int, place: str) -> timedelta:
-    if not 1 <= hours <= MOST_HOURS:
-        raise complaint(place, f"{hours} hours are not between 1 and {MOST_HOURS}")
+    if not 1 <= hours <= MAX_HOURS:
+        raise complaint(place, f"{hours} hours are not between 1 and {MAX_HOURS}")
     return timedelta(hours=hours)
 
 
@@ -150,7 +150,7 @@ def _rule(table: Table, classes: Mapping[str, FreshnessClass]) -> FreshnessRule:
 
 
 def _texts(table: Table, key: str) -> tuple[str, ...]:
-    """Values in the one spelling that is compared. An empty one would match everything, and is meant by nobody."""
+    """Normalized values. An empty one is refused, since it would match everything."""
     texts = tuple(text.strip().lower() for text in table.texts(key, ()))
     for text in texts:
         if not text.strip("/") or (key == "hosts" and not _is_host(text)):
@@ -159,7 +159,7 @@ def _texts(table: Table, key: str) -> tuple[str, ...]:
 
 
 def _is_host(text: str) -> bool:
-    """A name, or `*.` and a name: a star elsewhere would match nothing, or everything."""
+    """A name, or `*.` and a name; no other wildcards."""
     name = host_key(text.removeprefix("*."))
     return bool(name) and "*" not in name and "/" not in name
 

@@ -1,8 +1,8 @@
-"""The index beside the files: who was used last, how much there is, and who is writing just now.
+"""The SQLite index beside the files: last use, totals, and active writers.
 
-Reading an entry never comes here. Every change is one short transaction, and the files change inside it: whoever
-holds the write lock may rename and remove, so rows and files agree unless a process dies in between; what it then
-leaves behind is named in `writing` and is put right by the next one (`recovery.py`).
+Reading an entry does not need it. Every change is one short transaction, and files are renamed and removed only under
+its write lock, so rows and files agree unless a process dies in between; what it leaves behind is listed in `writing`
+and repaired by the next process (`recovery.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from spaniel.cache.entry import CacheEntry
 
-EVICTED_AT_ONCE = 256  # in one transaction, so that a limit that was lowered far does not lock out the others
+EVICTED_AT_ONCE = 256  # in one transaction, so that a much lower limit does not block other writers
 
 
 class IndexTotals(NamedTuple):
@@ -31,14 +31,14 @@ class IndexTotals(NamedTuple):
 
 
 class CacheLimits(NamedTuple):
-    """What eviction keeps the cache within."""
+    """The limits for eviction."""
 
     entries: int
     bytes: int | None
 
 
 class IndexRow(NamedTuple):
-    """One entry as the index knows it; moments are whole seconds since 1970."""
+    """An entry in the index; times are whole seconds since 1970."""
 
     key: str
     url: str
@@ -63,9 +63,9 @@ class IndexRow(NamedTuple):
         )
 
 
-# `used` is a tick, not a time, so that a clock that jumps cannot make an entry the last to be evicted. Entries that
-# were found on disk get a negative one, by the age of the file: older than all that was used since.
-# `totals` is kept by triggers in the transaction that changes the rows: a million rows are never counted.
+# `used` is a counter, not a time, so that eviction does not depend on the system clock. Entries that were found on disk
+# get a negative value by the age of the file: older than all that was used since.
+# `totals` is maintained by triggers in the transaction that changes the rows, so that rows are never counted.
 # `reconciled` counts the shards that were compared with the files; below 256 the index is still being rebuilt.
 TABLES = """
 CREATE TABLE entries (
@@ -93,7 +93,7 @@ LAYOUT = Layout("index", 1, TABLES, table="totals", can_be_rebuilt=True)
 
 
 def open_index(root: str, on_open: Callable[[sqlite3.Connection], None]) -> Database:
-    """The index of the cache in this folder, which the cache has checked."""
+    """The index in this folder, which the cache has checked."""
     return Database(root, LAYOUT, PATIENCE, folder_is_checked=True, on_open=on_open)
 
 
@@ -105,7 +105,7 @@ def totals(tx: sqlite3.Connection) -> IndexTotals:
 
 
 def sizes(found: Iterable[tuple[object, object]]) -> Iterator[tuple[bytes, int]]:
-    """Keys and sizes as they must be; a damaged file may hold anything in their place."""
+    """Validated keys and sizes; a damaged file can contain anything."""
     for key, size in found:
         if not (isinstance(key, bytes) and isinstance(size, int)):
             raise damage("the index is damaged")
@@ -113,7 +113,7 @@ def sizes(found: Iterable[tuple[object, object]]) -> Iterator[tuple[bytes, int]]
 
 
 def announce(tx: sqlite3.Connection, temporary: str) -> None:
-    """Written down before the file exists, so that no file of a dead writer is ever unknown."""
+    """Recorded before the file exists, so that every file of a dead writer is known."""
     tx.execute("INSERT INTO writing VALUES (?, ?, ?)", (temporary, os.getpid(), int(time.time())))
 
 
@@ -122,7 +122,7 @@ def forget_writing(tx: sqlite3.Connection, temporary: str) -> None:
 
 
 def add(tx: sqlite3.Connection, row: IndexRow, used: int | None = None) -> None:
-    """Insert or replace; without `used` the entry is the one used last."""
+    """Insert or replace; without `used` the entry is the most recently used."""
     if used is None:
         tx.execute("UPDATE totals SET tick = tick + 1")
         used = totals(tx).tick
@@ -135,7 +135,7 @@ def add(tx: sqlite3.Connection, row: IndexRow, used: int | None = None) -> None:
 
 
 def touch(tx: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """These were used, in this order, since the index was last told."""
+    """Record uses, in this order."""
     tick = totals(tx).tick
     marks = [(tick + number, bytes.fromhex(key)) for number, key in enumerate(keys, 1)]
     tx.executemany("UPDATE entries SET used = ? WHERE key = ?", marks)
@@ -143,7 +143,7 @@ def touch(tx: sqlite3.Connection, keys: Iterable[str]) -> None:
 
 
 def renew(tx: sqlite3.Connection, times: Mapping[str, tuple[int, int]]) -> None:
-    """These were found to be the same, and have new times in their files already."""
+    """Record the new times of revalidated entries, whose files are updated already."""
     rows = [(fetched, expires, bytes.fromhex(key)) for key, (fetched, expires) in times.items()]
     tx.executemany("UPDATE entries SET fetched = ?, expires = ? WHERE key = ?", rows)
 
@@ -153,10 +153,10 @@ def remove(tx: sqlite3.Connection, key: str) -> None:
 
 
 def evict_for(tx: sqlite3.Connection, row: IndexRow, limits: CacheLimits, remove: Callable[[str], object]) -> bool:
-    """Remove what was used longest ago until `row` has room; False where one transaction was not enough.
+    """Evict the least recently used entries until `row` fits; False if one transaction was not enough.
 
-    The file goes before its row does: a crash in between leaves a row without a file, next in line for eviction,
-    and never a file that nobody knows.
+    The file is removed before its row: a crash in between leaves a row without a file, which is evicted next, and never
+    an unknown file.
     """
     key = bytes.fromhex(row.key)
     old = sum(size for _, size in sizes(tx.execute("SELECT key, size FROM entries WHERE key = ?", (key,))))

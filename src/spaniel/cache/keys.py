@@ -1,4 +1,4 @@
-"""The name of an entry: what was fetched, how it was rendered, for which profile (FR-WF-16, D2-24)."""
+"""Cache keys: URL, rendering method, profile (FR-WF-16, D2-24)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SRD_PROFILE = "web_fetch"  # the one profile whose keys are exactly the SRD's
 
 
 class CacheKey(NamedTuple):
-    """`hex` names the file; the rest is what it was made of, and is compared with what the file says."""
+    """`hex` names the file; the rest is what it was made of, and is compared with the file's content."""
 
     canonical_url: str
     rendering_method: str
@@ -28,10 +28,10 @@ def key_for(
     version: str | int = 1,
     overrides: str = "",
 ) -> CacheKey:
-    """Two different questions never get one key: no part may hold what separates the parts.
+    """Keys are unambiguous: no part may contain the separators.
 
-    `overrides` is a stable text of the security settings that are switched off. What was fetched with a guard that
-    has holes is kept apart: a strict run must not be served what it could not have fetched.
+    `overrides` lists the security settings that are switched off: a strict run must not get cached pages that it could
+    not have fetched itself.
     """
     if rendering_method not in RENDERINGS:
         raise SpanielError(Code.BAD_ARGS, field="rendering_method", reason=f"is none of {', '.join(RENDERINGS)}")
@@ -47,7 +47,7 @@ def key_for(
 
 
 def hash_of(canonical_url: str, rendering_method: str, profile: str | None, overrides: str = "") -> str:
-    """Two lines are the SRD's key, three have a profile, four have overrides."""
+    """The specified key has two lines; a third has the profile, a fourth the overrides."""
     parts = [canonical_url, rendering_method]
     if overrides:
         parts += [profile or "", overrides]

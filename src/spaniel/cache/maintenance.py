@@ -1,4 +1,4 @@
-"""What `spaniel cache` does to a cache: count, list, clear, verify. Here a failure is an error, not a miss (D2-22)."""
+"""The operations of `spaniel cache`: stats, list, clear, verify. Failures are errors here, not misses (D2-22)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CacheStats(NamedTuple):
     expired: int
     hosts: int
     renderings: dict[str, int]
-    oldest: int | None  # seconds since 1970, of the fetches
+    oldest: int | None  # fetch times in seconds since 1970
     newest: int | None
 
 
@@ -52,7 +52,7 @@ class CacheProblem(NamedTuple):
 
 
 def _row(columns: tuple[Any, ...]) -> IndexRow:
-    """Of a damaged index the columns may be anything."""
+    """In a damaged index the columns can contain anything."""
     if not (isinstance(columns[0], bytes) and all(isinstance(number, int) for number in columns[5:])):
         raise damage("the index is damaged")
     url, host, method, profile = (value and str(value) for value in columns[1:5])
@@ -60,7 +60,7 @@ def _row(columns: tuple[Any, ...]) -> IndexRow:
 
 
 class CacheMaintenance:
-    """One cache folder, opened for a command."""
+    """A cache folder that is opened for a command."""
 
     def __init__(self, root: str, create: bool = False) -> None:
         self._create = create
@@ -87,13 +87,13 @@ class CacheMaintenance:
                          oldest, newest)  # fmt: skip
 
     def entries(self) -> Iterator[IndexRow]:
-        """Every entry, the one used last first; a stream, however many there are."""
+        """All entries as a stream, the most recently used first."""
         with self._errors_named(), self._settled() as db:
             for found in db.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY used DESC"):  # noqa: S608
                 yield _row(found)
 
     def find(self, urls: set[str]) -> Iterator[tuple[IndexRow, CacheEntry]]:
-        """What is kept of these canonical URLs, in every rendering and for every profile."""
+        """The entries of these canonical URLs, with every rendering method and profile."""
         with self._errors_named():
             with self._settled() as db:
                 asked = ", ".join("?" * len(urls))
@@ -107,7 +107,7 @@ class CacheMaintenance:
                 yield row, entry
 
     def clear(self, older_than: float | None = None, host: str | None = None) -> ClearedEntries:
-        """Remove what was fetched more than so many seconds ago, or from this host, or (with neither) everything."""
+        """Remove entries older than `older_than` seconds, or of a host, or (with neither) all."""
         before = None if older_than is None else time.time() - older_than
         entries = size = 0
         with self._errors_named():
@@ -119,19 +119,19 @@ class CacheMaintenance:
         return ClearedEntries(entries, size)
 
     def verify(self, repair: bool = False) -> Iterator[CacheProblem]:
-        """Read every file, compare it with its name and the index with the files. Changes nothing unless told to."""
+        """Read every file; compare it with its name, and the index with the files. Changes nothing without `repair`."""
         with self._errors_named():
             self._settle()
             sound = self._index_is_sound()
             if not sound:
                 yield self._damaged_index(repair)
             for shard in SHARDS:
-                told = set()
+                reported = set()
                 for problem in self._verify_files(shard, repair):
-                    told.add(problem.path)
+                    reported.add(problem.path)
                     yield problem
                 if sound or repair:
-                    yield from (row for row in self._verify_rows(shard, repair) if row.path not in told)
+                    yield from (row for row in self._verify_rows(shard, repair) if row.path not in reported)
             if sound or repair:
                 yield from self._verify_totals(repair)
 
@@ -159,7 +159,7 @@ class CacheMaintenance:
         except sqlite3.Error as error:
             if not self._index.is_damage(error):
                 raise
-            yield self._damaged_index(repair)  # by bytes that no check of the whole file minds: text that is none
+            yield self._damaged_index(repair)  # damage that the integrity check does not find: invalid text
             if not repair:
                 return
             differences = self._compared(shard, repair)
@@ -202,7 +202,7 @@ class CacheMaintenance:
         return None
 
     def _remove_if_still(self, name: str, shard: str) -> None:
-        """Looked at again under the write lock: a writer may have replaced it by a good one."""
+        """Check it again under the write lock: a writer may have replaced it."""
         with self._index.transaction():
             if self._verify_file(name, stat.S_IFREG, shard):
                 self.folder.remove(name[:64])
@@ -226,7 +226,7 @@ class CacheMaintenance:
             yield CacheProblem("totals", self.folder.root, f"the index says {said[:2]}, and has {counted}")
 
     def _clear_some(self, before: float | None, host: str | None) -> list[int]:
-        """The sizes of what was removed in one short transaction."""
+        """Remove some entries in one short transaction; return their sizes."""
         with self._index.transaction() as tx:
             named = tx.execute(
                 "SELECT key, size FROM entries WHERE (:before IS NULL OR fetched < :before)"
@@ -256,7 +256,7 @@ class CacheMaintenance:
             yield connection
 
     def _settle(self) -> None:
-        """Finish what a rebuilt index still lacks."""
+        """Complete an index that is being rebuilt."""
         try:
             self._catch_up()
         except sqlite3.Error as error:
@@ -277,5 +277,5 @@ class CacheMaintenance:
             yield
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            refused = error.filename if isinstance(error, PermissionError) else None  # it says which file or folder
+            refused = error.filename if isinstance(error, PermissionError) else None  # names the file or folder
             raise SpanielError(Code.CACHE_READ_FAILED, path=refused or self.folder.root, error=reason) from error

@@ -1,4 +1,4 @@
-"""Puts right what a dead process, a lost index or somebody's hands have left behind."""
+"""Repairs the index and the files after a crash, the loss of the index, or manual changes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from spaniel.errors import SpanielError
 if TYPE_CHECKING:
     import sqlite3
 
-JUST_BEGUN = 60  # seconds in which a living writer may not have locked its file yet; later, the lock alone counts
-_OLDER_THAN_ANY_USE = 1 << 48  # taken from a file's age in seconds: negative, and still in order of age
+JUST_BEGUN = 60  # seconds in which a live writer may not have locked its file yet; later, only the lock counts
+_OLDER_THAN_ANY_USE = 1 << 48  # subtracted from the file's time: negative, and still ordered by age
 
 
 class Differences(NamedTuple):
-    """What files and index disagreed on in one shard."""
+    """The differences between files and index in one shard."""
 
     missing: list[str]  # rows without a file
-    unknown: list[str]  # files without a row, or of another size than it says
+    unknown: list[str]  # files without a row, or with another size
     abandoned: list[str]  # temporary files of dead writers
 
 
 def sweep(folder: CacheFolder, connection: sqlite3.Connection) -> None:
-    """Ends what dead writers began: their temporary file goes; what they had renamed already is indexed."""
+    """Finish the writes of dead processes: temporary files are removed; entries that were renamed are indexed."""
     if connection.execute("SELECT 1 FROM writing LIMIT 1").fetchone():
         connection.execute("BEGIN IMMEDIATE")
         with ended(connection):
@@ -45,7 +45,7 @@ def _sweep(tx: sqlite3.Connection, folder: CacheFolder) -> None:
 
 
 def end(tx: sqlite3.Connection, folder: CacheFolder, temporary: str) -> None:
-    """A write that did not come to its end: nobody knows how far it came, but the files say."""
+    """Finish an interrupted write; the files show how far it came."""
     if TEMPORARY_NAME.fullmatch(temporary):
         with suppress(OSError, SpanielError):  # the folder is gone, or no longer ours to touch
             if not folder.remove_if_abandoned(temporary):
@@ -55,12 +55,18 @@ def end(tx: sqlite3.Connection, folder: CacheFolder, temporary: str) -> None:
 
 
 def catch_up(tx: sqlite3.Connection, folder: CacheFolder, seconds: float) -> bool:
-    """Compare shards that were not compared yet, for about so long; True when all are done."""
-    end = time.monotonic() + seconds
-    while (done := totals(tx).reconciled) < len(SHARDS):
+    """Compare the remaining shards for about `seconds`; True when all are done."""
+    end, present = time.monotonic() + seconds, None
+    while (now := totals(tx)).reconciled < len(SHARDS):
         if time.monotonic() > end:
             return False
-        reconcile_next(tx, folder, done)
+        if not now.entries:  # a new cache: shards without a folder have nothing to compare
+            present = folder.shards() if present is None else present
+            first = next((at for at in range(now.reconciled, len(SHARDS)) if SHARDS[at] in present), len(SHARDS))
+            if first > now.reconciled:
+                tx.execute("UPDATE totals SET reconciled = ?", (first,))
+                continue
+        reconcile_next(tx, folder, now.reconciled)
     return True
 
 
@@ -71,7 +77,7 @@ def reconcile_next(tx: sqlite3.Connection, folder: CacheFolder, done: int) -> No
 
 
 def compare(tx: sqlite3.Connection, folder: CacheFolder, shard: str) -> Differences:
-    """One shard, names and sizes only: what is inside the files is `verify`'s to check."""
+    """Compare names and sizes in one shard; `verify` checks the contents."""
     low = bytes.fromhex(shard)
     high = bytes([low[0] + 1]) if low[0] < 255 else b"\xff" * 33
     indexed = tx.execute("SELECT key, size FROM entries WHERE key >= ? AND key < ?", (low, high))
@@ -92,12 +98,12 @@ def compare(tx: sqlite3.Connection, folder: CacheFolder, shard: str) -> Differen
 def _trusted(folder: CacheFolder, shard: str) -> list[ShardFile]:
     try:
         return list(folder.listing(shard))
-    except PermissionError:  # a link, or somebody else's: nothing in it can be read, so there is nothing in it
+    except PermissionError:  # a link, or another user's: its files are never read
         return []
 
 
 def reconcile(tx: sqlite3.Connection, folder: CacheFolder, differences: Differences) -> None:
-    """The files are right."""
+    """Make the index match the files."""
     tx.executemany("DELETE FROM entries WHERE key = ?", [(bytes.fromhex(key),) for key in differences.missing])
     for key in differences.unknown:
         _adopt(tx, folder, key)
@@ -107,7 +113,7 @@ def reconcile(tx: sqlite3.Connection, folder: CacheFolder, differences: Differen
 
 
 def _adopt(tx: sqlite3.Connection, folder: CacheFolder, key: str) -> None:
-    """A file that the index does not know. One that cannot be read counts too: it takes room, and can be evicted."""
+    """Index an unknown file. An unreadable one counts too: it takes space, and can be evicted."""
     try:
         found = folder.status(key)
     except FileNotFoundError:
@@ -118,13 +124,13 @@ def _adopt(tx: sqlite3.Connection, folder: CacheFolder, key: str) -> None:
         return
     try:
         row = IndexRow.of(key, folder.head(key), found.st_size)
-    except (SpanielError, OSError, ValueError):  # nobody has verified what it says
+    except (SpanielError, OSError, ValueError):  # not verified, so anything can be wrong
         row = IndexRow(key, "", "", "", None, found.st_size, 0, 0)
     add(tx, row, int(found.st_mtime) - _OLDER_THAN_ANY_USE)
 
 
 def _alive(pid: int) -> bool:
-    if sys.platform == "win32":  # there is no harmless question to ask
+    if sys.platform == "win32":  # there is no signal 0
         return True
     try:
         os.kill(pid, 0)

@@ -1,4 +1,4 @@
-"""The page cache as a fetch sees it: `get` never waits and never fails, `put` never raises (FR-WF-16 … 17b)."""
+"""The page cache: `get` never waits or fails, `put` never raises (FR-WF-16 … 17b)."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.cache")
 
-WRITE_FAILED = "cache_write_failed"  # the note in the answer, and the word in the log (FR-WF-16h)
-TOUCHES = 1024  # uses that are told to the index at once; at 128 a get took a fifth longer
+WRITE_FAILED = "cache_write_failed"  # the note in the result, and the event in the log (FR-WF-16h)
+TOUCHES = 1024  # uses that are written to the index together; at 128 a get took a fifth longer
 TOUCH_SECONDS = 5.0
-MOST_TOUCHES = 8192  # kept while the index cannot be told
-CATCH_UP_SECONDS = 0.05  # of a put, while the index is being rebuilt
+MAX_TOUCHES = 8192  # kept in memory while the index cannot be written
+CATCH_UP_SECONDS = 0.05  # spent by each put while the index is being rebuilt
 WRITE_ERRORS = (OSError, sqlite3.Error, ValueError, OverflowError, msgspec.MsgspecError, SpanielError)
 
 
 class CacheSettings(NamedTuple):
-    """The SRD's cache keys of `[tools.webfetch]`."""
+    """The cache settings of `[tools.webfetch]`."""
 
     folder: str
     ttl_days: float = CACHE_TTL_DAYS.default
     max_entries: int = CACHE_ENTRIES.default
     max_bytes: int | None = CACHE_BYTES.default
-    durable: bool = True  # False: no fsync; a power cut may then cost entries, never give wrong ones
+    durable: bool = True  # False: no fsync; a power failure can then lose entries, but never corrupt them
 
 
 class PageCache:
-    """One per process and folder; threads may share it, and so may any number of processes the folder."""
+    """The cache of a folder. Threads can share it; any number of processes can share the folder."""
 
     def __init__(self, settings: CacheSettings, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -56,7 +56,7 @@ class PageCache:
         self._folder = CacheFolder(settings.folder)
         self._index = open_index(self._folder.root, partial(recovery.sweep, self._folder))
         self._touched: dict[str, None] = {}
-        self._renewed: dict[str, tuple[int, int]] = {}  # when they were fetched, and until when they are fresh
+        self._renewed: dict[str, tuple[int, int]] = {}  # new times of fetch and expiry
         self._tell_at = TOUCHES
         self._told = time.monotonic()
 
@@ -67,7 +67,7 @@ class PageCache:
         self.close()
 
     def get(self, key: CacheKey) -> CacheEntry | None:
-        """The entry, if there is a fresh one. One that cannot be read is a miss and a warning (D2-22)."""
+        """The entry if it is fresh. One that cannot be read is a miss and a warning (D2-22)."""
         entry = self.peek(key)
         if entry is None or not entry.fresh(self._now()):
             return None
@@ -79,11 +79,11 @@ class PageCache:
         return self._folder.path(key.hex)
 
     def touch(self, key: CacheKey) -> None:
-        """An entry that was peeked at has been used."""
+        """Mark an entry from `peek` as used."""
         self._touch(key.hex)
 
     def peek(self, key: CacheKey) -> CacheEntry | None:
-        """The entry, fresh or not, for whoever wants to ask the server whether it still holds (FG-39)."""
+        """The entry, fresh or stale, for revalidation (FG-39)."""
         try:
             return self._folder.read(key)
         except FileNotFoundError:
@@ -100,7 +100,7 @@ class PageCache:
         ttl: timedelta | None = None,
         validators: Validators | None = None,
     ) -> str | None:
-        """Keep it. Returns the note `cache_write_failed` where that was not possible; nothing is lost then.
+        """Store an entry. Returns the note `cache_write_failed` on failure.
 
         Waits for the disk (fsync): in an event loop, call it in a thread.
         """
@@ -117,8 +117,8 @@ class PageCache:
     def renew_in_place(
         self, key: CacheKey, entry: CacheEntry, fetched_at: datetime, ttl: timedelta, validators: Validators
     ) -> bool:
-        """Renew an entry by overwriting its head, without waiting for the disk or for another writer: in an event loop
-        too. False where that cannot be done: `renew` then writes it anew, or says why not."""
+        """Renew an entry by overwriting its head, without waiting for the disk or another writer (usable in an event
+        loop). False if that is not possible: then call `renew`."""
         new = renewed(entry, fetched_at, ttl, validators)
         try:
             done = self._folder.overwrite_head(key.hex, encode(new))
@@ -138,10 +138,10 @@ class PageCache:
         validators: Validators,
         content: object = None,
     ) -> str | None:
-        """An entry that was peeked at and proved to be still right: new times and validators, and its content as it is
-        unless there is a new one (FG-40). Returns what `put` returns, and waits as `put` does.
+        """Renew an entry from `peek` after a revalidation: new times and validators, and new content if there is any
+        (FG-40). Returns what `put` returns, and waits as `put` does.
 
-        What somebody else has put in its place meanwhile is no older than what is known here, and stays.
+        An entry that another process has stored meanwhile is at least as new, and stays.
         """
         if content is None and self.renew_in_place(key, entry, fetched_at, ttl, validators):
             return None
@@ -160,7 +160,7 @@ class PageCache:
         return None
 
     def drop(self, key: CacheKey) -> None:
-        """Forget a page that may not be kept any longer; where that fails, it runs out as ever."""
+        """Remove an entry that must not be cached any longer; if that fails, it expires as usual."""
         if self.peek(key) is None:
             return
         try:
@@ -172,11 +172,11 @@ class PageCache:
 
     @property
     def ttl(self) -> timedelta:
-        """How long an entry is fresh of which nobody says more."""
+        """The default TTL."""
         return timedelta(days=min(self._settings.ttl_days, LONGEST_LIFE.days))
 
     def close(self) -> None:
-        """Tells the index what was used, and closes it."""
+        """Write pending uses to the index, and close it."""
         self._tell(patient=True)
         with suppress(sqlite3.Error):
             self._index.close()
@@ -208,7 +208,7 @@ class PageCache:
             descriptor = self._folder.create(temporary)
             try:
                 write_all(descriptor, raw, self._settings.durable)
-                if not OPEN_FILES_STAY:  # its lock tells others that it is in use
+                if not OPEN_FILES_STAY:  # its lock marks it as in use
                     self._commit(row, temporary)
             finally:
                 os.close(descriptor)
@@ -221,7 +221,7 @@ class PageCache:
             self._folder.sync(row.key)
 
     def _commit(self, row: IndexRow, temporary: str) -> None:
-        """Room first, then the rename, then the row, all under the write lock (FR-WF-16e, -16f)."""
+        """Evict, rename, insert the row, all under the write lock (FR-WF-16e, -16f)."""
         limits = CacheLimits(self._settings.max_entries, self._settings.max_bytes)
         while True:
             with self._index.transaction() as tx:
@@ -236,14 +236,14 @@ class PageCache:
                     return
 
     def _withdraw(self, temporary: str) -> None:
-        """The file goes at once; its row too, or else with the next process that opens the index."""
+        """Remove the file at once; its row too, or else when the next process opens the index."""
         with suppress(OSError):
             self._folder.discard(temporary)
         with suppress(OSError, sqlite3.Error, SpanielError), self._index.transaction(patient=False) as tx:
             recovery.end(tx, self._folder, temporary)
 
     def _touch(self, key: str) -> None:
-        """Remembered here and told later: a transaction for every get would cost four times the get."""
+        """Buffered: a transaction for every get would cost four times the get."""
         self._touched.pop(key, None)
         self._touched[key] = None
         if len(self._touched) >= self._tell_at or time.monotonic() - self._told > TOUCH_SECONDS:
@@ -259,7 +259,7 @@ class PageCache:
         except (OSError, sqlite3.Error, SpanielError) as error:
             log.debug("cache_touch_failed: %s", _reason(error))
             self._tell_at = len(self._touched) + TOUCHES
-            if self._tell_at > MOST_TOUCHES:
+            if self._tell_at > MAX_TOUCHES:
                 self._touched, self._renewed = {}, {}
 
     def _tell_within(self, tx: sqlite3.Connection) -> None:
@@ -277,7 +277,7 @@ def _failed(key: CacheKey, error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, without the path: whoever reads the answer need not know the machine."""
+    """The reason without the path, which the reader of the result need not know."""
     if isinstance(error, SpanielError):
         return str(error.details.get("error", error.message))
     if isinstance(error, OSError) and error.strerror:

@@ -80,9 +80,9 @@ def _folded(run: re.Match[str]) -> str:
     return text.translate(_table)
 
 
-MOST_CHARACTERS = 2000  # of a query (chosen); the rest is ignored
-MOST_TERMS = 32
-MOST_PHRASES = 8
+MAX_CHARACTERS = 2000  # of a query (chosen); the rest is ignored
+MAX_TERMS = 32
+MAX_PHRASES = 8
 STEM = 4  # letters (chosen): words that begin with a query word of this length count half: "refund" finds "refunds"
 K1, B = 1.2, 0.75  # the usual BM25 constants: saturation of repeated words, and influence of length
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』')
@@ -130,7 +130,7 @@ def search(chunks: Sequence[Chunk], words: str, limit: int = 10) -> list[Match]:
     One word is enough to match, in the text or in the headings above it. Case and accents are ignored. Chunks with a
     quoted phrase of the query come first.
     """
-    query = _query(words[:MOST_CHARACTERS])
+    query = _query(words[:MAX_CHARACTERS])
     if not query.terms or not chunks or limit < 1:
         return []
     seen = dict(_scan(chunks, query))
@@ -157,8 +157,8 @@ def _query(text: str) -> _Query:
         parts = dict.fromkeys(folded.split())  # "++", or an emoji
     quoted = (fold(next(filter(None, found.groups()))) for found in _QUOTED.finditer(text))
     phrases = dict.fromkeys(phrase for each in quoted if (phrase := _spaced(words_of(each))).strip())
-    limited = tuple(words)[:MOST_TERMS]
-    return _Query(limited, tuple(parts)[: MOST_TERMS - len(limited)], tuple(phrases)[:MOST_PHRASES])
+    limited = tuple(words)[:MAX_TERMS]
+    return _Query(limited, tuple(parts)[: MAX_TERMS - len(limited)], tuple(phrases)[:MAX_PHRASES])
 
 
 def _pairs(word: str) -> Iterator[str]:

@@ -227,7 +227,7 @@ _LINE = re.compile(r"(\n(?:\s*\n)?)")
 _SPACES = re.compile(rf"{_SPACE}+")
 _IDEOGRAPHIC_STOPS = "。！？"  # end of a sentence in scripts without spaces
 _start = attrgetter("start")
-MOST_HEADINGS = 64  # consecutive headings (chosen); pages have about three
+MAX_HEADINGS = 64  # consecutive headings (chosen); pages have about three
 
 
 def split(job: SplitJob, outline: MarkdownOutline, start: int, end: int) -> list[Piece]:
@@ -236,7 +236,7 @@ def split(job: SplitJob, outline: MarkdownOutline, start: int, end: int) -> list
     if body == end:  # the heading itself is too large
         body = start
     headings = [start] if start < body else []
-    headings += islice(alone_before(job.view, outline.starts, start), MOST_HEADINGS)
+    headings += islice(alone_before(job.view, outline.starts, start), MAX_HEADINGS)
     first = _first_that_fits(job, outline.fences, headings, body, end) if headings else body
     if first == body:
         return _parts(job, outline.fences, start, end)

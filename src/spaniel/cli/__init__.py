@@ -1,1 +1,1 @@
-"""The command line: parse input, call, print."""
+"""The command line. A command is a module with `parser()` and `main(args)`, and a line of COMMANDS in main.py."""

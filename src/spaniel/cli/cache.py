@@ -1,4 +1,4 @@
-"""`spaniel cache`: what is in the cache of pages, and how to remove it."""
+"""`spaniel cache`: list, show, clear and verify the page cache."""
 
 from __future__ import annotations
 
@@ -8,67 +8,34 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_command, add_config_option, add_json, duration, new_parser
+from spaniel.cli import options as opt
+from spaniel.cli.output import print_array, written_time
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
 
     from spaniel.cache.index import IndexRow
     from spaniel.cache.maintenance import CacheMaintenance
+    from spaniel.cli.options import Groups, Parser, Row
 
-FOUND_NOTHING = 1  # `show`: not there; `verify`: not sound
-EXAMPLES = {
-    "stats": [
-        ("spaniel cache stats", "pages, hosts, size"),
-        ("spaniel cache stats --dir other/cache --json", "of another folder, as JSON"),
-    ],
-    "ls": [("spaniel cache ls", "time, state, size and URL"), ("spaniel cache ls --json", "as a JSON array")],
-    "show": [
-        ("spaniel cache show https://example.com/a", "metadata and text"),
-        ("spaniel cache show --json https://example.com/a", "as a JSON array, one item for each copy"),
-    ],
-    "clear": [
-        ("spaniel cache clear", "remove everything"),
-        ("spaniel cache clear --older-than 7d --host example.com", "old pages of one host"),
-    ],
-    "verify": [
-        ("spaniel cache verify", "read every file, and list problems"),
-        ("spaniel cache verify --repair", "remove damaged files"),
-    ],
-}
+FOUND_NOTHING = 1  # `show`: not cached; `verify`: problems
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> Parser:
+    return opt.with_commands(
         "spaniel cache",
-        "Show the cache of fetched pages, clear it, check it.",
-        "Exit code: 0 done; 1 'show' found nothing, or 'verify' found problems; 7 the cache cannot be read.",
+        "Show, clear or verify the cache of fetched pages.",
+        COMMANDS,
         examples=[
-            ("spaniel cache stats", "how many pages, and their size"),
-            ("spaniel cache show https://example.com/a", "what is kept of a page"),
-            ("spaniel cache clear --older-than 7d", "remove old pages"),
+            ("spaniel cache stats", "Number of pages and their size"),
+            ("spaniel cache show https://example.com/a", "The cached copy of a page"),
+            ("spaniel cache clear --older-than 7d", "Remove old pages"),
         ],
+        notes="Exit codes: 0 done; 1 'show' found nothing, or 'verify' found problems; 7 the\ncache cannot be read.",
     )
-    commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (what, _) in COMMANDS.items():
-        sub = add_command(commands, name, what, EXAMPLES[name])
-        add_json(sub, "print JSON" + (": an array" if name in ("ls", "show") else ": one object"))
-        if name == "show":
-            sub.add_argument("url", type=typed, metavar="URL", help="the page")
-        if name == "clear":
-            sub.add_argument(
-                "--older-than", metavar="AGE", type=duration, help="only pages fetched longer ago: 30m, 12h, 7d, 2w"
-            )
-            sub.add_argument("--host", metavar="HOST", help="only pages of this host (not of its subdomains)")
-        if name == "verify":
-            sub.add_argument("--repair", action="store_true", help="remove damaged files and correct the index")
-        sub.add_argument("--dir", metavar="DIR", help="the folder of the cache (default: from the settings)")
-        add_config_option(sub)
-    return p
 
 
 def main(args: argparse.Namespace) -> int:
@@ -76,16 +43,14 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.cache.maintenance import CacheMaintenance
 
     if args.dir and not looks_like_a_cache(args.dir):
-        raise SpanielError(Code.CACHE_READ_FAILED, path=args.dir, error="there is no page cache in that folder")
+        raise SpanielError(Code.CACHE_READ_FAILED, path=args.dir, error="this folder has no page cache")
     folder = args.dir or load(args.config).cache.folder
-    with CacheMaintenance(
-        folder, create=not args.dir
-    ) as upkeep:  # the user's cache may not have been used yet; that is not an error
-        return COMMANDS[args.command][1](upkeep, args)
+    with CacheMaintenance(folder, create=not args.dir) as cache:  # the user's own may not have been used yet
+        return opt.chosen(args, COMMANDS)(cache, args)
 
 
 def looks_like_a_cache(folder: str) -> bool:
-    """Whether a folder has an index or a shard; nothing is written into one that has neither."""
+    """Whether a folder has an index or a shard; others are not written to."""
     try:
         return any(name == "index.sqlite3" or (len(name) == 2 and is_hex(name)) for name in os.listdir(folder))
     except OSError as error:
@@ -96,9 +61,10 @@ def is_hex(text: str) -> bool:
     return set(text) <= set("0123456789abcdef")
 
 
-def stats(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
-    found = upkeep.stats()
-    facts = found._asdict() | {"oldest": moment(found.oldest), "newest": moment(found.newest)}
+def stats(cache: CacheMaintenance, args: argparse.Namespace) -> int:
+
+    found = cache.stats()
+    facts = found._asdict() | {"oldest": written_time(found.oldest), "newest": written_time(found.newest)}
     if args.json:
         print(json.dumps(facts, ensure_ascii=False))
         return 0
@@ -109,28 +75,29 @@ def stats(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     return 0
 
 
-def ls(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
+def ls(cache: CacheMaintenance, args: argparse.Namespace) -> int:
+
     now = datetime.now(UTC).timestamp()
     if args.json:
-        print_array(described(row, now) for row in upkeep.entries())
+        print_array(described(row, now) for row in cache.entries())
         return 0
-    for row in upkeep.entries():
+    for row in cache.entries():
         state = "fresh" if row.fetched <= now < row.expires else "expired"
-        print(
-            f"{moment(row.fetched)}  {state:7}  {row.method:7}  {row.size:>10,}  {shown(row.url, LONGEST) or row.key}"
-        )
+        url = shown(row.url, LONGEST) or row.key
+        print(f"{written_time(row.fetched)}  {state:7}  {row.method:7}  {row.size:>10,}  {url}")
     return 0
 
 
-def show(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
+def show(cache: CacheMaintenance, args: argparse.Namespace) -> int:
+
     now = datetime.now(UTC).timestamp()
-    found = list(upkeep.find(canonical_forms(args.url)))
+    found = list(cache.find(canonical_forms(args.url)))
     if not found:
         sys.stderr.write(f"spaniel: {shown(args.url)} is not in the cache\n")
         return FOUND_NOTHING
     whole = [
         described(row, now)
-        | {"path": upkeep.folder.path(row.key), "etag": entry.etag, "last_modified": entry.last_modified,
+        | {"path": cache.folder.path(row.key), "etag": entry.etag, "last_modified": entry.last_modified,
            "content_hash": entry.content_hash, "content": json.loads(bytes(entry.content))}
         for row, entry in found
     ]  # fmt: skip
@@ -147,8 +114,8 @@ def show(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     return 0
 
 
-def clear(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
-    gone = upkeep.clear(args.older_than, args.host and args.host.lower().rstrip("."))
+def clear(cache: CacheMaintenance, args: argparse.Namespace) -> int:
+    gone = cache.clear(args.older_than, args.host and args.host.lower().rstrip("."))
     if args.json:
         print(json.dumps(gone._asdict()))
     else:
@@ -156,73 +123,93 @@ def clear(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     return 0
 
 
-def verify(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
+def verify(cache: CacheMaintenance, args: argparse.Namespace) -> int:
     problems = []
-    for problem in upkeep.verify(args.repair):
+    for problem in cache.verify(args.repair):
         problems.append(problem)
         if not args.json:
             print(f"{problem.kind}: {shown(problem.path, LONGEST)}: {shown(problem.detail)}")
     if args.json:
-        facts = {"checked": upkeep.checked, "repaired": args.repair, "problems": [p._asdict() for p in problems]}
+        facts = {"checked": cache.checked, "repaired": args.repair, "problems": [p._asdict() for p in problems]}
         print(json.dumps(facts, ensure_ascii=False))
     else:
         ending = ", repaired" if args.repair and problems else ""
-        print(f"{upkeep.checked:,} entries read, {len(problems):,} problems{ending}")
+        print(f"{cache.checked:,} entries read, {len(problems):,} problems{ending}")
     left = [p for p in problems if not args.repair or p.kind == "stranger"]
     return FOUND_NOTHING if left else 0
 
 
-COMMANDS: dict[str, tuple[str, Callable[[CacheMaintenance, argparse.Namespace], int]]] = {
-    "stats": ("show how many pages are in the cache, and their size", stats),
-    "ls": ("list the pages in the cache, the last used first", ls),
-    "show": ("show what the cache has for a URL", show),
-    "clear": ("remove pages from the cache: all, or those that the options choose", clear),
-    "verify": ("read every file of the cache, and list problems", verify),
-}
+def _options(*own: Row, json: str, arguments: tuple[Row, ...] = ()) -> Groups:
+    folder = opt.value("--dir", "DIR", "Folder of the cache [default: setting tools.webfetch.cache_dir]")
+    options = {"Options": [*own, opt.json_flag(json), folder], opt.SHARED: [opt.CONFIG]}
+    return {"Arguments": list(arguments), **options} if arguments else options
+
+
+COMMANDS = {
+    "stats": opt.Command(
+        "Show the number of cached pages and their size", stats, _options(json="Print one JSON object"),
+        [("spaniel cache stats", "Pages, hosts, size"), ("spaniel cache stats --dir other/cache --json", "Elsewhere")],
+    ),
+    "ls": opt.Command(
+        "List the cached pages, the last used first", ls, _options(json="Print a JSON array"),
+        [("spaniel cache ls", "Time, state, size and URL"), ("spaniel cache ls --json", "As a JSON array")],
+    ),
+    "show": opt.Command(
+        "Show the cached copies of a URL", show,
+        _options(json="Print a JSON array", arguments=(opt.argument("url", "URL", "Page to show", type=typed),)),
+        [
+            ("spaniel cache show https://example.com/a", "Metadata and text"),
+            ("spaniel cache show --json https://example.com/a", "As a JSON array"),
+        ],
+    ),
+    "clear": opt.Command(
+        "Remove cached pages: all, or those that the options select", clear,
+        _options(
+            opt.value("--older-than", "AGE", "Only pages fetched longer ago: 30m, 12h, 7d, 2w", type=opt.duration),
+            opt.value("--host", "HOST", "Only pages of this host (not of its subdomains)"),
+            json="Print one JSON object",
+        ),
+        [
+            ("spaniel cache clear", "Remove everything"),
+            ("spaniel cache clear --older-than 7d --host example.com", "Old pages of one host"),
+        ],
+    ),
+    "verify": opt.Command(
+        "Read every file of the cache, and list problems", verify,
+        _options(opt.flag("--repair", "Remove damaged files and correct the index"), json="Print one JSON object"),
+        [
+            ("spaniel cache verify", "List problems"),
+            ("spaniel cache verify --repair", "Remove damaged files"),
+        ],
+    ),
+}  # fmt: skip
 
 
 def canonical_forms(raw: str) -> set[str]:
-    """A profile keys the cache by its own policy, so the URL is looked for under every policy that is shipped."""
+    """The URL under every shipped policy: a profile's cache keys are made by its own policy."""
     from spaniel.url import canonicalize, load
 
     forms = {canonicalize(raw).url}
     for name in ("ingest", "clara", "curious"):
         try:
             forms.add(load(name).apply(raw).url)
-        except SpanielError:  # stricter than `exact`: under this policy it was never fetched
+        except SpanielError:  # stricter than `exact`: never fetched under this policy
             continue
     return forms
 
 
 def described(row: IndexRow, now: float) -> dict[str, object]:
+
     return {
         "url": row.url,
         "rendering_method": row.method,
         "profile": row.profile,
-        "fetched_at": moment(row.fetched),
-        "expires_at": moment(row.expires),
+        "fetched_at": written_time(row.fetched),
+        "expires_at": written_time(row.expires),
         "fresh": row.fetched <= now < row.expires,
         "bytes": row.size,
         "key": row.key,
     }
-
-
-def print_array(items: Iterator[dict[str, object]] | list[dict[str, object]]) -> None:
-    """A JSON array, one item a line, written as items arrive."""
-    lead = "[\n"
-    for item in items:
-        sys.stdout.write(lead + json.dumps(item, ensure_ascii=False))
-        lead = ",\n"
-    sys.stdout.write("\n]\n" if lead != "[\n" else "[]\n")
-
-
-def moment(seconds: int | None) -> str | None:
-    if seconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
-    except (ValueError, OverflowError, OSError):  # no moment: the index is damaged, and `verify` says so
-        return None
 
 
 def readable(size: int) -> str:

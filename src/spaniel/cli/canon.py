@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import sys
 
-from spaniel.cli.lists import SOME_LOST, Inputs, add_list_options, incoming, list_options, report_problems
+from spaniel.cli import options as opt
+from spaniel.cli.inputs import (
+    LIST,
+    SOME_LOST,
+    STANDARD_INPUT,
+    Inputs,
+    incoming,
+    list_options,
+    list_rows,
+    report_problems,
+)
 from spaniel.cli.long_run import LongRun, colors, run_async
 from spaniel.cli.main import report
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser, settings_from
-from spaniel.defaults import CANON_JOBS, FETCH_PER_HOST, TIMEOUT_SECONDS
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.cli.output import as_line
+from spaniel.defaults import CANON_JOBS, FETCH_PER_HOST, TIMEOUT_SECONDS, Number
+from spaniel.errors import SpanielError, shown
 from spaniel.url.parsing import requested, typed
 from spaniel.url.policy import Policy, load
 from spaniel.url.value import echoed
@@ -21,81 +31,78 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spaniel.app.client import Spaniel
-    from spaniel.cli.lists import Asked
-    from spaniel.online.canonicalizer import Found
+    from spaniel.cli.inputs import InputUrl
+    from spaniel.cli.options import Row
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.url.canonical import Canonical, RuleStep
 
     Writer = Callable[[Iterator[Canonical], bool], None]
 
 
 SOME_REFUSED = 1
+FORMATS = {
+    "json": "Print JSON: indented for one URL, else one object per line",
+    "jsonl": "Print one JSON object per line",
+    "table": "Print a table",
+}
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> opt.Parser:
+    forms: list[Row] = [
+        ([f"--{name}"], {"dest": "form", "action": "store_const", "const": name, "help": what})
+        for name, what in FORMATS.items()
+    ]
+    return opt.Parser(
         "spaniel canon",
         "Print the canonical form of each URL, one per line, in the order of the input.",
-        "A URL that is refused is reported on standard error. The others are still printed.\n"
-        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2\n"
-        "(or 3, if --online finds that it leads to an address that is blocked).",
+        {
+            "Arguments": [
+                opt.argument("urls", "URL", "URLs; '-' reads a list from standard input", nargs="*", type=typed),
+            ],
+            "Options": [
+                opt.value("--policy", "FILE", "exact, ingest, clara, curious, or a TOML file", default="exact"),
+                forms,
+                opt.flag("--explain", "Show each step: the URL before it and after it"),
+                (["--diff"], {"nargs": 2, "metavar": ("A", "B"), "help": "Show URLs on which two policies differ"}),
+                opt.flag("--fail-fast", "Stop at the first URL that is refused"),
+            ],
+            "Files of a policy": [
+                opt.value("--overrides", "FILE", "Overrides, for a policy that uses them"),
+                opt.value(
+                    "--allowlist", "FILE", "Refuse URLs on, and redirects to, hosts that this file does not list"
+                ),
+                opt.value("--learnt", "FILE", "Use what was learned about hosts; with --online, update it"),
+            ],
+            "Online": [
+                opt.flag("--online", "Send the requests that rules of the policy need (clara has such rules)"),
+                opt.flag("--refresh", "With --online: check again what was learned before"),
+                opt.number("-j", "--jobs", "With --online: concurrent URLs", of=Number(CANON_JOBS, 1, 10_000)),
+                opt.value(
+                    "--timeout", "N", f"With --online: seconds per URL [default: {TIMEOUT_SECONDS.default}]", type=int
+                ),
+            ],
+            LIST: list_rows(),
+            opt.SHARED: [opt.CONFIG, opt.LOG_OPTIONS],
+        },
         examples=[
             ("spaniel canon 'https://Example.com/a/../b'", "https://example.com/b"),
-            ("spaniel canon --policy ingest - < urls.txt | sort -u", "each page once"),
-            ("spaniel canon --policy clara --explain https://example.com/a", "each step, before and after"),
+            ("spaniel canon --policy ingest - < urls.txt", "A list"),
+            ("spaniel canon --explain https://example.com/a", "Each step"),
         ],
+        notes="Refused URLs are reported on standard error; the others are still printed.\n\n"
+        "Exit codes: 0 all done; 1 some were refused, or differ (--diff). For a single\n"
+        "URL that is refused: 2, or 3 if --online finds that it leads to a blocked\naddress.",
     )
-    p.add_argument(
-        "urls", nargs="*", type=typed, metavar="URL", help="URLs; '-' reads a list of them from standard input"
-    )
-    p.add_argument(
-        "--policy", default="exact", metavar="FILE", help="exact (the default), ingest, clara, curious, or a TOML file"
-    )
-    form = p.add_mutually_exclusive_group()
-    for name, what in FORMATS.items():
-        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
-    p.add_argument("--explain", action="store_true", help="show each step: the URL before it and after it")
-    p.add_argument("--diff", nargs=2, metavar=("A", "B"), help="show the URLs that two policies treat differently")
-    p.add_argument("--fail-fast", action="store_true", help="stop at the first URL that is refused")
-    files = p.add_argument_group("files that a policy uses")
-    files.add_argument("--overrides", metavar="FILE", help="an overrides file, for a policy that takes one")
-    files.add_argument(
-        "--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or redirect away from it"
-    )
-    files.add_argument("--learnt", metavar="FILE", help="use what was learned about hosts; with --online, add to it")
-    web = p.add_argument_group("online")
-    web.add_argument("--online", action="store_true", help="let the rules of the policy use the web (clara has some)")
-    web.add_argument("--refresh", action="store_true", help="with --online: check again what was learned before")
-    web.add_argument(
-        "-j",
-        "--jobs",
-        type=int,
-        default=CANON_JOBS,
-        metavar="N",
-        help=f"with --online: URLs at once (default: {CANON_JOBS})",
-    )
-    web.add_argument(
-        "--timeout", type=int, metavar="N",
-        help=f"with --online: seconds for one URL (default: {TIMEOUT_SECONDS.default})",
-    )  # fmt: skip
-    add_list_options(p.add_argument_group("a list on standard input"))
-    add_config_option(p)
-    add_log_options(p)
-    return p
-
-
-FORMATS = {
-    "json": "print JSON: indented for one URL, else one object per line",
-    "jsonl": "print one JSON object per line",
-    "table": "print a table",
-}
 
 
 def main(args: argparse.Namespace) -> int:
     if not args.urls:
         if sys.stdin is None or sys.stdin.isatty():
-            raise SpanielError(Code.BAD_ARGS, field="URL", reason="give URLs, or '-' to read them from standard input")
-        args.urls = ["-"]
-    _check(args)
+            raise opt.bad_argument("URL", "is missing; '-' reads URLs from standard input", "spaniel canon")
+        args.urls = [STANDARD_INPUT]
+    opt.require(args, "--online", "--refresh")
+    if args.diff and (args.online or args.allowlist or args.learnt):
+        raise opt.bad_argument("--diff", "compares policies offline, without other files")
     if args.diff:
         old, new = (_policy(name, args.overrides) for name in args.diff)
         return _show_differences(old, new, args)
@@ -103,15 +110,6 @@ def main(args: argparse.Namespace) -> int:
     if args.online:
         return _canonicalize_online(policy, args)
     return _canonicalize(policy, args)
-
-
-def _check(args: argparse.Namespace) -> None:
-    if args.refresh and not args.online:
-        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="requires --online")
-    if args.diff and (args.online or args.allowlist or args.learnt):
-        raise SpanielError(Code.BAD_ARGS, field="--diff", reason="compares policies offline, without other files")
-    if args.jobs < 1:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason="must be 1 or more")
 
 
 def _policy(name: str, overrides: str | None) -> Policy:
@@ -125,18 +123,17 @@ def _policy(name: str, overrides: str | None) -> Policy:
 
 
 def _canonicalize(policy: Policy, args: argparse.Namespace) -> int:
-
     refused: list[int] = []
     urls = Inputs(args.urls, list_options(args))
     _writer_for(args)(_accepted(policy, args, urls, refused), args.explain)
     if not refused:
         return urls.exit_code(0)
     urls.exit_code(SOME_REFUSED)
-    return refused[0] if len(args.urls) == 1 and args.urls != ["-"] else SOME_REFUSED
+    return SOME_REFUSED if opt.is_several(args.urls) else refused[0]
 
 
 def _accepted(policy: Policy, args: argparse.Namespace, urls: Inputs, refused: list[int]) -> Iterator[Canonical]:
-    """The canonical URLs, in order; the refused are reported, and the first one's exit code remembered."""
+    """The canonical URLs, in order. Errors are reported, and their exit codes added to `refused`."""
     apply = _with_files(policy, args) or (policy.explain if args.explain else policy.apply)
     for place, raw in urls:
         try:
@@ -144,8 +141,7 @@ def _accepted(policy: Policy, args: argparse.Namespace, urls: Inputs, refused: l
         except SpanielError as error:
             sys.stdout.flush()
             report(error, place)
-            if not refused:
-                refused.append(error.row.exit)
+            refused.append(error.row.exit)
             if args.fail_fast:
                 return
 
@@ -169,8 +165,6 @@ DIFFERENT = 1
 
 def _show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int:
     """Every URL whose canonical form changes, with both forms; a refusal counts as a form."""
-    import json
-
     red, green, _, off = colors()
     count = changed = 0
     urls = Inputs(args.urls, list_options(args))
@@ -182,7 +176,7 @@ def _show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int
         changed += 1
         written = requested(raw)
         if args.form in ("json", "jsonl"):
-            sys.stdout.write(json.dumps({"original": written, "before": before, "after": after}) + "\n")
+            sys.stdout.write(as_line({"original": written, "before": before, "after": after}))
         else:
             sys.stdout.write(f"  {shown(written)}\n{red}- {before}{off}\n{green}+ {after}{off}\n")
     sys.stdout.flush()
@@ -204,50 +198,50 @@ def _label(policy: Policy) -> str:
 def _canonicalize_online(policy: Policy, args: argparse.Namespace) -> int:
     from spaniel.app.client import Spaniel
 
-    configure_logs(args)
+    opt.configure_logs(args)
 
     async def go() -> int:
-        async with Spaniel(settings_from(args)) as client:
+        async with Spaniel(opt.settings_from(args)) as client:
             return await run_online(policy, args, client)
 
     return run_async(go())
 
 
 async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
-    """Ask and print; apart from `_canonicalize_online`, so that it can be tried with a client of one's own."""
+    """As `_canonicalize_online`, with a client that a test may replace."""
     from spaniel.cli.places import Places, host_in
-    from spaniel.online.canonicalizer import Found
+    from spaniel.online.canonicalizer import CanonicalResult
     from spaniel.sources.rows import Problems
 
     canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
-    places = Places(args.jobs, FETCH_PER_HOST)
-    several = args.urls == ["-"] or len(args.urls) > 1
-    total = None if "-" in args.urls else len(args.urls)
-    run_online = LongRun("URLs", total=total, quiet=args.quiet, several=several)
-    printed = _Printed(args)
+    slots = Places(args.jobs, FETCH_PER_HOST)
+    several = opt.is_several(args.urls)
+    total = None if STANDARD_INPUT in args.urls else len(args.urls)
+    run = LongRun("URL", total=total, quiet=args.quiet, several=several)
+    printer = _Printer(args)
 
-    async def work(asked: Asked) -> tuple[Asked, Found]:
-        if printed.stopped:
-            return asked, Found(asked.url, None, None)
-        found = await canonicalizer.find(asked.url)
+    async def work(item: InputUrl) -> tuple[InputUrl, CanonicalResult]:
+        if printer.stopped:
+            return item, CanonicalResult(item.url, None, None)
+        found = await canonicalizer.find(item.url)
         if found.error is not None:
-            run_online.fail(str(found.error.code))
-        return asked, found
+            run.fail(str(found.error.code))
+        return item, found
 
     problems = Problems()
     try:
-        asked = incoming(args.urls, client.settings, list_options(args), problems, may_be_empty=True)
-        await run_online.in_order(asked, work, printed.take, lambda asked: places.at(host_in(asked.url)))
+        items = incoming(args.urls, client.settings, list_options(args), problems, may_be_empty=True)
+        await run.in_order(items, work, printer.take, lambda item: slots.at(host_in(item.url)))
     finally:
         canonicalizer.learnt.save()
-    printed.end()
+    printer.finish()
     report_problems(problems)
-    if several and not printed.stopped:
-        run_online.say(run_online.summary("looked up"))
-    return run_online.exit_code or printed.code() or (SOME_LOST if problems.lost else 0)
+    if several and not printer.stopped:
+        run.say(run.summary("looked up"))
+    return run.exit_code or printer.code() or (SOME_LOST if problems.lost else 0)
 
 
-class _Printed:
+class _Printer:
     """The results as they arrive; a table waits for its last row."""
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -257,13 +251,13 @@ class _Printed:
         self._codes: list[int] = []
         self.stopped = False
 
-    def take(self, done: tuple[Asked, Found]) -> None:
-        asked, found = done
+    def take(self, done: tuple[InputUrl, CanonicalResult]) -> None:
+        item, found = done
         if self.stopped:
             return
         if found.error is not None:
             sys.stdout.flush()
-            report(found.error, f"{asked.where}: " if asked.where else "")
+            report(found.error, f"{item.where}: " if item.where else "")
             self._codes.append(found.error.row.exit)
             self.stopped = self._args.fail_fast
         elif found.canonical is not None and self._args.form == "table":
@@ -272,7 +266,7 @@ class _Printed:
             self._write(iter([found.canonical]), self._args.explain)
             sys.stdout.flush()
 
-    def end(self) -> None:
+    def finish(self) -> None:
         if self._args.form == "table":
             self._write(iter(self._rows), self._args.explain)
 
@@ -280,15 +274,14 @@ class _Printed:
         """As offline: a single URL's own exit code, else whether some were refused."""
         if not self._codes:
             return 0
-        single = len(self._args.urls) == 1 and self._args.urls != ["-"]
-        return self._codes[0] if single else SOME_REFUSED
+        return SOME_REFUSED if opt.is_several(self._args.urls) else self._codes[0]
 
 
 def _writer_for(args: argparse.Namespace) -> Writer:
     """Prints results in the requested format."""
     writers: dict[str | None, Writer] = {
         None: write_steps if args.explain else _write_lines,
-        "json": _write_json_lines if len(args.urls) > 1 or "-" in args.urls else _write_json,
+        "json": _write_json_lines if opt.is_several(args.urls) else _write_json,
         "jsonl": _write_json_lines,
         "table": _write_table,
     }
@@ -333,11 +326,9 @@ def _write_json(results: Iterator[Canonical], explain: bool) -> None:
 
 
 def _write_json_lines(results: Iterator[Canonical], explain: bool) -> None:
-    import json
-
     write = sys.stdout.write
     for result in results:
-        write(json.dumps(record_of(result, explain), ensure_ascii=False) + "\n")
+        write(as_line(record_of(result, explain)))
 
 
 def record_of(result: Canonical, explain: bool) -> dict[str, object]:
@@ -348,10 +339,10 @@ def record_of(result: Canonical, explain: bool) -> dict[str, object]:
 
 
 def _step(step: RuleStep) -> dict[str, object]:
-    """One step, with the questions it asked the web, if any."""
-    told = step._replace(before=echoed(step.before), after=echoed(step.after))._asdict()
-    asked = told.pop("asked")
-    return {**told, "asked": [exchange._asdict() for exchange in asked]} if asked else told
+    """One step, with the requests it made, if any."""
+    record = step._replace(before=echoed(step.before), after=echoed(step.after))._asdict()
+    exchanges = record.pop("asked")
+    return {**record, "asked": [exchange._asdict() for exchange in exchanges]} if exchanges else record
 
 
 def _write_table(results: Iterator[Canonical], _explain: bool) -> None:

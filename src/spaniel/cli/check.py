@@ -2,234 +2,304 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 
-from spaniel.cli.lists import add_list_options
-from spaniel.cli.options import (
-    add_format,
-    add_log_options,
-    add_settings_options,
-    configure_logs,
-    duration,
-    group,
-    new_parser,
-    settings_from,
-)
-from spaniel.defaults import CHECK_JOBS, CHECK_PER_HOST
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.cli import options as opt
+from spaniel.cli.inputs import STANDARD_INPUT, list_rows, report_problems
+from spaniel.cli.long_run import say
+from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, Number
+from spaniel.errors import shown
+from spaniel.url.parsing import typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable, Iterable, Iterator
 
-    from spaniel.health.links import Checked
+    from spaniel.app.settings import Settings
+    from spaniel.cli.options import Groups, Row
+    from spaniel.health.filters import LinkFilter
+    from spaniel.health.links import Checked, Link
+    from spaniel.health.local import Fallbacks
+    from spaniel.sources.rows import Problems
 
 
 FORMATS = ("table", "json", "jsonl", "junit", "markdown", "html", "sarif", "github")
+DELAY = Number(CHECK_DELAY_MS.default // 1000, CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000)  # seconds
 EXIT_CODES = """\
-Exit code: 0 no problems found; 1 some links are failing, dead or changed; 3 none is, but some could not be checked.
---fail-on chooses what counts."""
-SOURCES = (
-    "a document, a folder, a pattern such as 'guide/**/*.md', a URL, or '-' for standard input; Markdown, HTML, text, "
-    "reStructuredText and notebooks are read, and every list that 'spaniel batch' reads"
-)
+Exit codes: 0 no problems found; 1 some links are failing, dead or changed;
+3 none of these, but some could not be checked. --fail-on chooses what counts."""
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> opt.Parser:
+    return opt.Parser(
         "spaniel check",
-        "Check links: which are ok, moved, blocked, failing or dead, and on what evidence.",
-        EXIT_CODES,
+        "Check links: which are ok, moved, blocked, failing or dead, and why.",
+        {
+            "Arguments": [
+                opt.argument(
+                    "sources", "SOURCE", "Document, folder, pattern such as 'guide/**/*.md', URL, or '-' for standard "
+                    "input; reads Markdown, HTML, text, reStructuredText, notebooks, and the lists of 'spaniel batch'",
+                    nargs="*",
+                ),
+            ],
+            "Options": [
+                *REPORT,
+                opt.flag("--fragments", "Check that the anchors (#...) of links exist"),
+                opt.flag("--offline", "Check links between files only; make no requests"),
+                opt.flag("--fix", "Show new addresses of links that moved permanently, as a diff"),
+            ],
+            **REPAIR,
+            "Documents": [
+                opt.repeated("--sitemap", "SOURCE", "Check the pages of this sitemap: a file or a URL"),
+                *list_rows("; documents: markdown, mdx, html, rst, notebook, xml"),
+                opt.repeated("--ext", "EXT", "In folders: read files with this extension [default: all known]"),
+                opt.repeated("--exclude-path", "REGEX", "Skip documents whose path matches"),
+                opt.flag("--no-gitignore", "In folders: also read what git ignores"),
+                opt.flag("--hidden", "In folders: also read hidden files and folders"),
+            ],
+            "Links": [
+                opt.repeated("--exclude", "REGEX", "Skip URLs that match, like the lines of .lycheeignore"),
+                opt.repeated("--include", "REGEX", "Check URLs that match despite --exclude; alone: only these"),
+                opt.flag("--include-private", "Also check hosts of this machine and network"),
+                opt.value("--root-dir", "DIR", "Folder that links beginning with '/' refer to; none outside is read"),
+                opt.value("--base", "URL", "Check relative links on the web, relative to this URL, not on disk"),
+                opt.value(
+                    "--fallback-extensions", "EXT,EXT", "Extensions to try for a missing local file: x.md or x.rst for "
+                    "'x.html', 'x/' and 'x' [default: setting spaniel.health.fallback_extensions]",
+                ),
+                opt.value(
+                    "--index-files", "NAME,NAME", "Names of a folder's page, with or without an extension "
+                    "[default: setting spaniel.health.index_files]",
+                ),
+            ],
+            **VERDICTS,
+            **PACE,
+            **opt.shared_options(),
+        },
         examples=[
-            ("spaniel check README.md docs", "the links of a file and a folder"),
-            ("spaniel check --offline --fragments docs", "links between files, and #anchors"),
-            ("spaniel check --fix --write docs", "replace links that moved permanently"),
-            ("spaniel check --json https://example.com/ > report.json", "the links of a page, as JSON"),
+            ("spaniel check README.md docs", "A file and a folder"),
+            ("spaniel check --offline --fragments docs", "Files and anchors only"),
+            ("spaniel check --fix --write docs", "Update links that moved"),
+            ("spaniel check --json https://example.com/", "A page, as JSON"),
         ],
-    )
-    p.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCES)
-    add_report(p)
-    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
-    p.add_argument("--offline", action="store_true", help="check links between files only; make no requests")
-    add_fix(p)
-    add_documents(p)
-    add_choice(p)
-    add_verdicts(p)
-    add_repair(p)
-    add_politeness(p)
-    add_settings_options(p)
-    add_log_options(p)
-    return p
-
-
-def add_report(p: argparse.ArgumentParser) -> None:
-    """Where the report goes, and in which format."""
-    what = f"report format: {', '.join(FORMATS)} (default: table)"
-    add_format(p, FORMATS, "table", what, ("json", "print the report as one JSON document"))
-    p.add_argument("-o", "--output", metavar="FILE", help="write the report to this file ('-': to standard output)")
-    p.add_argument("--resume", action="store_true", help="resume a run that was stopped or killed")
-    p.add_argument(
-        "--dry-run", action="store_true", help="make no requests; show what would be requested, host by host"
-    )
-
-
-def add_verdicts(p: argparse.ArgumentParser) -> None:
-    """What counts as a problem."""
-    verdicts = group(p, "verdicts")
-    verdicts.add_argument(
-        "--fail-on", action="append", default=[], metavar="WHAT",
-        help="exit with 1 for these verdicts and findings only (dead,changed,parked, or none)",
-    )  # fmt: skip
-    verdicts.add_argument(
-        "--soft-404", action="store_true",
-        help="look for pages that are missing though their server answers 200; uses GET, and requests one more page "
-        "beside each link, with a random name",
-    )  # fmt: skip
-    verdicts.add_argument(
-        "--baseline", metavar="FILE", help="known failures: broken links of this file are shown, but do not fail"
-    )
-    verdicts.add_argument("--write-baseline", metavar="FILE", help="write the links that are broken now to such a file")
-    verdicts.add_argument("--no-history", action="store_true", help="do not use or keep the results of checks")
-
-
-def add_politeness(p: argparse.ArgumentParser) -> None:
-    """How many at once, and how gently."""
-    pace = group(p, "speed and politeness")
-    pace.add_argument(
-        "-j", "--jobs", type=int, metavar="N",
-        help=f"how many requests at once, {CHECK_JOBS.range} (default: from the settings)",
-    )  # fmt: skip
-    pace.add_argument(
-        "--per-host", type=int, metavar="N",
-        help=f"how many requests at once to one host (default: from the settings, else {CHECK_PER_HOST.default})",
-    )  # fmt: skip
-    pace.add_argument(
-        "--delay", type=float, metavar="S", help="seconds between two requests to one host (default: from the settings)"
-    )
-    pace.add_argument(
-        "--robots", action="store_true", help="skip links that robots.txt disallows, and respect its Crawl-delay"
-    )
-    pace.add_argument(
-        "--total-time", type=duration, default=0.0, metavar="TIME",
-        help="end the run after this time, for example 30m; links that were not checked are reported as unknown",
-    )  # fmt: skip
-    pace.add_argument(
-        "--map", action="append", default=[], metavar="ORIGINAL=ALIAS",
-        help="request from ALIAS instead of the host ORIGINAL, for example a staging host; may be repeated",
+        notes=EXIT_CODES,
     )  # fmt: skip
 
 
-def add_documents(p: argparse.ArgumentParser) -> None:
-    """Which documents, and how they are read."""
-
-    documents = group(p, "documents")
-    documents.add_argument(
-        "--sitemap", action="append", default=[], metavar="SOURCE",
-        help="check the pages of this sitemap: a file or a URL; may be repeated",
-    )  # fmt: skip
-    add_list_options(documents, "; documents: markdown, mdx, html, rst, notebook, xml")
-    documents.add_argument(
-        "--ext", action="append", default=[], metavar="EXT",
-        help="in folders: read files with this ending (default: those of Markdown, HTML, text, reStructuredText, "
-        "notebooks); may be repeated",
-    )  # fmt: skip
-    documents.add_argument(
-        "--exclude-path", action="append", default=[], metavar="REGEX",
-        help="skip documents whose path matches this; may be repeated",
-    )  # fmt: skip
-    documents.add_argument("--no-gitignore", action="store_true", help="in folders: also read what git ignores")
-    documents.add_argument("--hidden", action="store_true", help="in folders: also read hidden files and folders")
-
-
-def add_choice(p: argparse.ArgumentParser) -> None:
-    """Which links."""
-    links = group(p, "links")
-    links.add_argument(
-        "--exclude", action="append", default=[], metavar="REGEX",
-        help="skip URLs that match this, as the lines of .lycheeignore do; may be repeated",
-    )  # fmt: skip
-    links.add_argument(
-        "--include", action="append", default=[], metavar="REGEX",
-        help="check URLs that match this even if something else excludes them; given alone: only these",
-    )  # fmt: skip
-    links.add_argument("--include-private", action="store_true", help="also check hosts of this machine and network")
-    links.add_argument(
-        "--root-dir", metavar="DIR",
-        help="the folder that links beginning with '/' are relative to; no file outside of it is read",
-    )  # fmt: skip
-    links.add_argument(
-        "--base", metavar="URL", help="check relative links on the web, relative to this URL, not on the disk"
-    )
-    links.add_argument(
-        "--fallback-extensions", metavar="EXT,EXT",
-        help="for a link to a missing local file, try these extensions: x.md or x.rst for 'x.html', 'x/' and 'x' "
-        "(default: the setting fallback_extensions; '' tries none)",
-    )  # fmt: skip
-    links.add_argument(
-        "--index-files", metavar="NAME,NAME",
-        help="names of a folder's page, with or without an extension (default: the setting index_files)",
-    )  # fmt: skip
-
-
-def add_fix(p: argparse.ArgumentParser) -> None:
-    """What `spaniel check` takes for it, beside `add_repair`."""
-    p.add_argument(
-        "--fix", action="store_true",
-        help="show the new addresses of links that moved permanently, as a diff; --write changes the files",
-    )  # fmt: skip
-
-
-def add_repair(p: argparse.ArgumentParser) -> None:
-    repair = group(p, "repair")
-    repair.add_argument("--write", action="store_true", help="change the files instead of showing a diff")
-    repair.add_argument(
-        "--temporary-too", action="store_true", help="also replace links that moved temporarily (302, 303, 307)"
-    )
-    repair.add_argument(
-        "--archive", action="store_true", help="replace a dead link by an archive's copy, where one is known"
-    )
-    repair.add_argument(
-        "--allowlist", metavar="FILE", help="a file of the hosts that new addresses may be on, one per line"
-    )
+REPORT: list[Row | list[Row]] = [
+    opt.formats(FORMATS, f"Report format: {', '.join(FORMATS)}", "json", "Print the report as one JSON document"),
+    opt.value("-o", "--output", "FILE", "Write the report to this file ('-': standard output)"),
+    opt.flag("--resume", "Resume a run that was stopped or killed"),
+    opt.flag("--dry-run", "Make no requests; list what would be requested, by host"),
+]
+REPAIR: Groups = {
+    "Repair (with --fix)": [
+        opt.flag("--write", "Change the files instead of showing a diff"),
+        opt.flag("--temporary-too", "Also replace links that moved temporarily (302, 303, 307)"),
+        opt.flag("--archive", "Replace dead links with archived copies, where known"),
+        opt.value("--allowlist", "FILE", "Allow new addresses on these hosts only, one per line"),
+    ]
+}
+VERDICTS: Groups = {
+    "Verdicts": [
+        opt.repeated("--fail-on", "WHAT", "Exit with 1 for these only, such as dead,changed,parked, or none"),
+        opt.flag(
+            "--soft-404", "Detect missing pages that answer 200; uses GET, and one more request per link, for a random "
+            "name beside it",
+        ),
+        opt.value("--baseline", "FILE", "Known failures: broken links in this file do not fail the run"),
+        opt.value("--write-baseline", "FILE", "Write the links that are broken now to a baseline file"),
+        opt.flag("--no-history", "Do not use or record past results"),
+    ]
+}  # fmt: skip
+PACE: Groups = {
+    "Speed and politeness": [
+        opt.number("-j", "--jobs", "Concurrent requests", of=CHECK_JOBS, setting="spaniel.health.jobs"),
+        opt.number("--per-host", "Concurrent requests per host", of=CHECK_PER_HOST, setting="spaniel.health.per_host"),
+        opt.value(
+            "--delay", "SECONDS", f"Pause between requests to a host, {DELAY.range} "
+            "[default: setting spaniel.health.delay_ms]", type=opt.within(DELAY, float),
+        ),
+        opt.flag("--robots", "Skip links that robots.txt disallows, and respect its Crawl-delay"),
+        opt.value("--total-time", "TIME", "End the run after this time, such as 30m", type=opt.duration),
+        opt.repeated("--map", "ORIGINAL=ALIAS", "Send requests for host ORIGINAL to ALIAS, such as a staging host"),
+    ]
+}  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
-    configure_logs(args)
+    opt.configure_logs(args)
     if not args.sources and not args.sitemap:
-        raise SpanielError(Code.BAD_ARGS, field="SOURCE", reason="is missing: name a document, a folder or a URL")
-    _require_sense(args)
+        raise opt.bad_argument("SOURCE", "is missing: name a document, a folder or a URL", "spaniel check")
+    opt.require(args, "--fix", "--write", "--temporary-too", "--archive", "--allowlist")
+    if args.offline and args.sitemap:
+        raise opt.bad_argument("--sitemap", "has no effect: --offline makes no requests")
+    if args.root_dir is not None and not os.path.isdir(args.root_dir):
+        raise opt.bad_argument("--root-dir", f"'{args.root_dir}' is not a folder")
+    if args.base and not args.base.lower().startswith(("http://", "https://")):
+        raise opt.bad_argument("--base", f"'{args.base}' is not a web address such as https://example.com/docs/")
     from spaniel.app.checking import documents_history
-    from spaniel.cli.check_fix import diff_output, fix_documents, wishes_of
-    from spaniel.cli.check_run import Job, own_settings, run_job
-    from spaniel.cli.check_sources import Unread, links_of, scope_of
+    from spaniel.cli.check_run import LinkCheck, diff_output, fix_documents, own_settings, run_link_check, wishes_of
     from spaniel.health.summary import NOTHING, UNVERIFIED_CODE
 
-    settings = settings_from(args)
+    settings = opt.settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
+    wishes = wishes_of(args)  # read before the first request
 
-    wishes = wishes_of(args)  # read before anybody is asked
+    def fix(results: list[Checked]) -> int:
+        return fix_documents(results, args, wishes, diff_output(args))
 
-    def fix(found: list[Checked]) -> int:
-        return fix_documents(found, args, wishes, diff_output(args))
-
-    unread = Unread()
-    job = Job(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
-    code = run_job(args, settings, job)
+    unread = UnreadDocuments()
+    check = LinkCheck(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
+    code = run_link_check(args, settings, check)
     return UNVERIFIED_CODE if unread.count and not code and args.fail_on != [NOTHING] else code
 
 
-def _require_sense(args: argparse.Namespace) -> None:
-    """What would be of no effect, or mean nothing, is refused before anybody is asked."""
-    repairs = {"--write": args.write, "--temporary-too": args.temporary_too, "--archive": args.archive}
-    for option, given in (repairs | {"--allowlist": args.allowlist}).items():
-        if given and not args.fix:
-            raise SpanielError(Code.BAD_ARGS, field=option, reason="needs --fix")
-    if args.offline and args.sitemap:
-        raise SpanielError(
-            Code.BAD_ARGS, field="--sitemap", reason="names pages of the web, and --offline makes no requests"
-        )
-    if args.root_dir is not None and not os.path.isdir(args.root_dir):
-        raise SpanielError(Code.BAD_ARGS, field="--root-dir", reason=f"'{shown(args.root_dir)}' is not a folder")
-    if args.base and not args.base.lower().startswith(("http://", "https://")):
-        reason = f"'{shown(args.base)}' is not a web address such as https://example.com/docs/"
-        raise SpanielError(Code.BAD_ARGS, field="--base", reason=reason)
+# Where the links are
+
+# Extensions of documents: a missing file with one of these is not looked up as a host
+DOCUMENTS = (
+    ".md", ".rst", ".txt", ".html", ".htm", ".csv", ".json", ".jsonl", ".xml", ".toml", ".yaml", ".yml", ".gz", ".zst",
+    ".pdf", ".adoc", ".tex", ".ipynb", ".docx", ".odt", ".org", ".tsv", ".log", ".py", ".js", ".ts", ".sh",
+)  # fmt: skip
+
+
+class UnreadDocuments:
+    """Reports documents that are not read, and counts them: their links were not checked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, file: str, reason: str) -> None:
+        self.count += os.path.lexists(file)  # one that was deleted meanwhile has no links any more
+        _remark(file, reason)
+
+    def report(self, problems: Problems) -> None:
+        report_problems(problems)
+        self.count += problems.lost
+
+
+def links_of(args: argparse.Namespace, settings: Settings, unread: UnreadDocuments) -> Iterator[Link | Checked]:
+    """Links to request, and results of others: skipped, or found on disk."""
+    from spaniel.health.links import Link
+
+    for link in _all_links(args, settings, unread):
+        if not args.fragments and isinstance(link, Link) and link.fragments:
+            yield link._replace(fragments=())
+        else:
+            yield link
+
+
+def _all_links(args: argparse.Namespace, settings: Settings, unread: UnreadDocuments) -> Iterator[Link | Checked]:
+    named = _named_links(source for source in args.sources if _is_url(source))
+    if args.offline:
+        yield from _skipped(named)
+    else:
+        yield from named
+        yield from _links_of_sitemaps(args.sitemap, settings, unread)
+    documents = [source for source in args.sources if not _is_url(source)]
+    private = args.include_private or bool(settings.protection_off)  # without the guard, private hosts are meant too
+    selected = argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private})
+
+    def follow(urls: list[str]) -> Iterator[str]:
+        return (link.url for link in _links_of_sitemaps(urls, settings, unread))
+
+    yield from links_of_documents(selected, unread, fallbacks_of(args, settings), None if args.offline else follow)
+
+
+def scope_of(args: argparse.Namespace) -> str:
+    """What is checked, whatever folder it is named from: `--resume` continues the same scope."""
+    sources = (*args.sources, *args.sitemap)
+    named = (source if _is_url(source) or source == STANDARD_INPUT else os.path.abspath(source) for source in sources)
+    return "\n".join(["check", *named, *(["--fragments"] if args.fragments else [])])
+
+
+def _is_url(source: str) -> bool:
+    """A URL with its scheme, or a domain as people type it, unless it is or looks like a file."""
+    if source.lower().startswith(("http://", "https://")):
+        return True
+    name = source.partition("/")[0].lower()
+    return typed(source) != source and not name.endswith(DOCUMENTS) and not os.path.exists(source)
+
+
+def _named_links(urls: Iterable[str]) -> Iterator[Link]:
+    """Links that are arguments: no rule excludes them."""
+    from spaniel.health.filters import TEXT_DIRECTIVE
+    from spaniel.health.links import Link, Place
+
+    for text in map(typed, urls):
+        url, _, fragment = text.partition("#")
+        fragment = fragment.partition(TEXT_DIRECTIVE)[0]
+        yield Link(url, (fragment,) if fragment else (), (Place("", fragment=fragment),))
+
+
+def _links_of_sitemaps(sources: Iterable[str], settings: Settings, unread: UnreadDocuments) -> Iterator[Link]:
+    """Pages of sitemaps, read as `spaniel batch` reads them: through the guard, or from disk."""
+    for source in sources:
+        from spaniel.app.sources import ReadSource
+        from spaniel.health.links import Link, Place
+        from spaniel.pipeline.profile import DEFAULT
+        from spaniel.sources.rows import ListOptions, Problems
+
+        problems = Problems()
+        for item in ReadSource(source, ListOptions(), problems, settings, DEFAULT).items():
+            yield Link(item.raw.partition("#")[0], places=(Place(source),))
+        unread.report(problems)
+
+
+def links_of_documents(
+    args: argparse.Namespace,
+    unread: UnreadDocuments,
+    fallbacks: Fallbacks,
+    follow: Callable[[list[str]], Iterator[str]] | None = None,
+) -> Iterator[Link | Checked]:
+    """Links to request, and results of the others without a request. `follow`: the pages of sitemaps."""
+    from spaniel.health.files import DocumentOptions, gather
+    from spaniel.health.filters import sort_in_windows
+    from spaniel.health.local import Disk, check_local
+    from spaniel.sources.kinds import kind_named
+
+    kind_named(args.kind)
+    options = DocumentOptions(
+        args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, on_unread=unread,
+        on_unused_option=_remark, column=args.column, read_sitemaps=follow, on_problems=unread.report,
+    )  # fmt: skip
+    disk = Disk(args.root_dir, fallbacks=fallbacks)
+    for window in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
+        yield from check_local(window.local, disk)
+        yield from window.skipped
+        yield from _skipped(window.web) if args.offline else window.web
+
+
+def _skipped(links: Iterable[Link]) -> Iterator[Checked]:
+    from spaniel.health.links import Checked
+    from spaniel.verdicts import Verdict
+
+    return (Checked(link, Verdict.SKIPPED, "offline") for link in links)
+
+
+def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
+    """Names to try for local links: by the options, else by the settings."""
+    from spaniel.app.checking import health_settings
+    from spaniel.app.values import file_names
+    from spaniel.health.local import Fallbacks
+
+    own = health_settings(settings)
+    extensions, indexes = args.fallback_extensions, args.index_files
+    return Fallbacks(
+        own.fallback_extensions if extensions is None else file_names(extensions, "--fallback-extensions"),
+        own.index_files if indexes is None else file_names(indexes, "--index-files"),
+    )
+
+
+def rules_of(args: argparse.Namespace) -> LinkFilter:
+    from spaniel.health.filters import IGNORE_FILE, link_filter, read_ignore_file
+
+    own = link_filter(args.exclude, args.include, keep_private=args.include_private)
+    return own._replace(exclude=own.exclude + read_ignore_file(IGNORE_FILE))
+
+
+def _remark(file: str, reason: str) -> None:
+    say(f"{shown(file)} {shown(reason)}")

@@ -1,150 +1,168 @@
-"""One link check, from links to a report and an exit code: for `spaniel check` and `spaniel db check`."""
+"""One link check, from links to a report, repairs and an exit code: for `spaniel check` and `spaniel db check`."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 import sys
+import time
 from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
+from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.checking import NOT_KEPT, Extras, Overrides, address_of, health_settings, prepare, spool_for
-from spaniel.cli.check_fix import report_takes_output
-from spaniel.cli.long_run import Display, LongRun, collect_rarely, in_words, reading, run_async, say
-from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
-from spaniel.errors import Code, SpanielError, shown
+from spaniel import __version__
+from spaniel.app.checking import CheckOptions, Extras, address_of, health_settings, prepare, store_for
+from spaniel.cli.long_run import (
+    Display,
+    LongRun,
+    collect_rarely,
+    counted,
+    in_words,
+    may_color,
+    reading,
+    run_async,
+    say,
+)
+from spaniel.cli.options import bad_argument
+from spaniel.cli.output import replacing, written_time
+from spaniel.errors import shown
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
-from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.reports import ReportContext, open_report
+from spaniel.health.rewriting import FixOptions, diff_lines, plan_fixes, read_sources, write
+from spaniel.health.store import NOT_KEPT
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.verdicts import CONTRADICTED, Verdict
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TextIO
 
-    from spaniel.app.groups import HealthSettings
-    from spaniel.app.settings import Settings
+    from spaniel.app.settings import HealthSettings, Settings
     from spaniel.health.history import History
     from spaniel.health.links import Checked, Link
     from spaniel.health.reports import Report
+    from spaniel.health.rewriting import Fix, FixPlan, SourceDocument, Unfixed
     from spaniel.health.run import Run
-    from spaniel.health.spool import Spool
+    from spaniel.health.store import LinkStore
 
     Add = Callable[[Checked], None]
 
 
 STANDARD_OUTPUT = "-"
-STREAMED = ("jsonl", "github")  # formats that tell each result at once
-COUNTED = 5000  # links after which it is said how many were read
-SHOWN_PAST = 30  # observations of a link that a report shows
+STREAMED = ("jsonl", "github")  # report formats that show each result immediately
+COUNTED = 5000  # links between two updates of the number read
+SHOWN_PAST = 30  # past results of a link that a report shows
+LISTED_HOSTS = 1000  # in a dry run
+LISTED_UNFIXED = 50  # links that were not fixed
+LONGEST = 10_000  # characters of a line of a diff on a terminal
+SOME_UNWRITTEN = 1
+BLOCK = 1 << 16  # characters of a report that are written at once
+FLUSH_SECONDS = 0.05  # after which a result is written, in formats that show each at once
 
 
-class Job(NamedTuple):
-    """What is checked, and what is known of it."""
+class LinkCheck(NamedTuple):
+    """The links to check, and what is known about them."""
 
     links: Iterable[Link | Checked]
     history: History | None
-    scope: str  # what is checked, for whoever goes on with it
-    then: Callable[[list[Checked]], int] | None = None  # what is done with links that moved or are dead; its exit code
+    scope: str  # what is checked: `--resume` continues the same scope
+    repair: Callable[[list[Checked]], int] | None = None  # for links that moved or are dead; returns the exit code
 
 
 def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings:
-    """`[spaniel.health]`, and over it the command's flags."""
-    if args.jobs is not None and not CHECK_JOBS.allows(args.jobs):
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {CHECK_JOBS.range}")
-    if args.per_host is not None and not CHECK_PER_HOST.allows(args.per_host):
-        raise SpanielError(Code.BAD_ARGS, field="--per-host", reason=f"must be {CHECK_PER_HOST.range}")
-    if args.delay is not None and not CHECK_DELAY_MS.allows(args.delay * 1000):
-        low, high = CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000
-        raise SpanielError(Code.BAD_ARGS, field="--delay", reason=f"must be {low} to {high} seconds")
-    given = Overrides(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
-    return given.over(health_settings(settings))
+    """`[spaniel.health]`, and over it the command's options."""
+    overrides = CheckOptions(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
+    return overrides.over(health_settings(settings))
 
 
-def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
-    """Check what there is, tell it, and say how it went."""
-    if args.resume and job.history is None:
-        raise SpanielError(Code.BAD_ARGS, field="--resume", reason="needs the history; leave --no-history out")
-    _require_folder("--write-baseline", args.write_baseline)
+def run_link_check(args: argparse.Namespace, settings: Settings, check: LinkCheck) -> int:
+    """Check the links, report them, and return the exit code."""
+    if args.resume and check.history is None:
+        raise bad_argument("--resume", "needs the history; remove --no-history")
+    _require_writable("--write-baseline", args.write_baseline)
     fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
     baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
     own = own_settings(args, settings)
-    spool = spool_for(aliases)
+    history = None if args.dry_run else check.history
+    store = store_for(history, _scope(args, check), aliases, resume=args.resume)
     try:
-        with reading(quiet=args.quiet) as told:
-            spool.take(_counted(job.links, told))
+        with reading(quiet=args.quiet) as show_count:
+            store.take(_with_count(check.links, show_count))
         if args.dry_run:
-            return dry_run(spool, own, as_json=args.format in ("json", "jsonl"))
-        telling = Telling(args, baseline, job)
-        code = _run(args, settings, own, spool, job, telling)
-        if job.then is not None and not code:
-            code = job.then(telling.repairable)  # a repair changes nothing of what was seen
+            return dry_run(store, own, as_json=args.format in ("json", "jsonl"))
+        results = CheckResults(args, baseline, check)
+        code = _run(args, settings, own, store, check, results)
+        if check.repair is not None and not code:
+            code = check.repair(results.repairable)
     finally:
-        spool.close()
-        if job.history is not None:
-            job.history.close()
-    return code or telling.summary.exit_code(fail_on)
+        store.close()
+        if check.history is not None:
+            check.history.close()
+    return code or results.summary.exit_code(fail_on)
 
 
-def _require_folder(option: str, path: str | None) -> None:
-    """What is written at the end is refused at the beginning: a check may take hours."""
-    import os
-
-    reason = ""
+def _require_writable(option: str, path: str | None) -> None:
+    """Refuse at the start what could not be written at the end: a check may take hours."""
     if path and os.path.isdir(path):
-        reason = "it is a folder"
-    elif path and not os.path.isdir(os.path.dirname(path) or "."):
-        reason = "its folder is not there"
-    if reason:
-        raise SpanielError(Code.BAD_ARGS, field=option, reason=f"cannot write '{path}': {reason}")
+        raise bad_argument(option, f"cannot write '{path}': it is a folder")
+    if path and not os.path.isdir(os.path.dirname(path) or "."):
+        raise bad_argument(option, f"cannot write '{path}': its folder does not exist")
 
 
-def _scope(args: argparse.Namespace, job: Job) -> str:
-    """What is checked, and how: answers to another question are not gone on with."""
+def _scope(args: argparse.Namespace, check: LinkCheck) -> str:
+    """What is checked, and how: results of a different check are not resumed."""
     how = [*(["--soft-404"] if args.soft_404 else []), *(["--robots"] if args.robots else []), *sorted(args.map)]
-    return "\n".join([job.scope, *how])
+    return "\n".join([check.scope, *how])
 
 
-def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> Iterator[Link | Checked]:
+def _with_count(links: Iterable[Link | Checked], show_count: Callable[[int], None]) -> Iterator[Link | Checked]:
     for number, link in enumerate(links, 1):
         if number % COUNTED == 0:
-            told(number)
+            show_count(number)
         yield link
 
 
 def _run(
-    args: argparse.Namespace, settings: Settings, own: HealthSettings, spool: Spool, job: Job, telling: Telling
+    args: argparse.Namespace,
+    settings: Settings,
+    own: HealthSettings,
+    store: LinkStore,
+    check: LinkCheck,
+    results: CheckResults,
 ) -> int:
     """0, or the exit code of the signal that stopped it."""
     from spaniel.app.engine import Engine
 
     collect_rarely()
-    extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
-    long_run = LongRun("links", quiet=args.quiet)
+    extras = Extras(args.total_time, args.soft_404)
+    long_run = LongRun("link", quiet=args.quiet)
 
     async def go() -> int:
         async with Engine(settings) as engine:
-            prepared = prepare(engine, spool, own, job.history, extras)
-            for remark in () if args.quiet else prepared.remarks:
+            run, total = prepare(engine, store, own, extras), store.total + store.known_count
+            for remark in () if args.quiet else store.remarks:
                 say(remark)
-            run, total = prepared.run, spool.total + spool.told_before
             display = Display(lambda: [_progress(run, total)], quiet=args.quiet, share=lambda: run.done / max(1, total))
             try:
-                with long_run.watched(run.stop, lambda: run.under_way, display), telling.report(display, run) as add:
-                    async with aclosing(run.results()) as results:
-                        async for checked in results:
+                with long_run.watched(run.stop, lambda: run.under_way, display), results.report(display, run) as add:
+                    async with aclosing(run.results()) as stream:
+                        async for checked in stream:
                             add(checked)
-                    telling.summary.no_network = not run.network
-                    telling.summary.interrupted = long_run.stopping
+                    results.summary.no_network = not run.network
+                    results.summary.interrupted = long_run.stopping
             finally:
                 if not run.is_whole and long_run.stopping:
                     long_run.say(f"stopped: {run.done:,} of {total:,} links checked")
-                    if job.history is not None:
+                    if check.history is not None:
                         long_run.say_how_to_resume()
-            if prepared.journal.trouble:
-                say(f"{NOT_KEPT}: {prepared.journal.trouble}")
-            if job.history is not None and job.history.damage:
-                say(f"the history was lost: {job.history.damage}")
+            if store.trouble:
+                say(f"{NOT_KEPT}: {store.trouble}")
+            if check.history is not None and check.history.damage:
+                say(f"the history was lost: {check.history.damage}")
             return long_run.exit_code
 
     return run_async(go())
@@ -160,50 +178,63 @@ def _progress(run: Run, total: int) -> Iterator[str]:
         yield f" ({left:,} left)"
 
 
-class Telling:
-    """Results as a report, and counted; broken ones are kept where they become a baseline."""
+class CheckResults:
+    """Results, counted and written as a report; broken links are kept for a baseline, others for a repair."""
 
-    def __init__(self, args: argparse.Namespace, baseline: Baseline, job: Job) -> None:
-        self._args, self._baseline, self._history = args, baseline, job.history
-        self._repairs = job.then is not None
+    def __init__(self, args: argparse.Namespace, baseline: Baseline, check: LinkCheck) -> None:
+        self._args, self._baseline, self._history = args, baseline, check.history
+        self._repairs = check.repair is not None
         self.repairable: list[Checked] = []
         self.summary = Summary()
         self._broken: list[Checked] = []
 
     @contextmanager
     def report(self, display: Display, run: Run) -> Iterator[Add]:
-        """What takes each result; the report is ended with the block, also by an interruption."""
-        import time
-
+        """The function that takes each result; the report is completed even after an interruption."""
         began = time.monotonic()
         with self._out() as out:
-            report = FORMATS[self._args.format](out, self._context(out))
+            buffered = StringIO()
+            report = open_report(self._args.format, buffered, self._context(out))
             is_streamed = self._args.format in STREAMED
+            is_due = False
+
+            def write() -> None:
+                nonlocal is_due
+                is_due = False
+                if text := buffered.getvalue():
+                    display.clear()
+                    out.write(text)
+                    out.flush()
+                    buffered.seek(0)
+                    buffered.truncate()
 
             def add(checked: Checked) -> None:
-                if is_streamed:
-                    display.clear()
+                nonlocal is_due
                 self._take(checked, report)
-                if is_streamed and not run.has_more:
-                    out.flush()
+                if buffered.tell() > BLOCK:
+                    write()
+                elif is_streamed and not is_due:  # one write for each result would cost more than its check
+                    is_due = True
+                    asyncio.get_running_loop().call_later(FLUSH_SECONDS, write)
 
-            yield add
+            try:
+                yield add
+            finally:
+                write()  # also when it is interrupted
             self.summary.fixed = len(self._baseline.fixed)
             self.summary.seconds = time.monotonic() - began
-            display.clear()
             report.close(self.summary)
-            out.flush()
+            write()
         if self._args.write_baseline:
             self._write_baseline(is_whole=run.is_whole)
 
     def _write_baseline(self, *, is_whole: bool) -> None:
-        """Of a whole run alone: the links that were not asked would be missing, and a good file would be lost."""
+        """Only after a complete run: the baseline would lack the links that were not checked."""
         path = self._args.write_baseline
         if not is_whole:
             say(f"{path} was not written: the check did not finish")
             return
-        count = write_baseline(path, self._broken)
-        say(f"{count:,} broken link{'' if count == 1 else 's'} written to {path}")
+        say(f"{counted(write_baseline(path, self._broken), 'broken link')} written to {path}")
 
     def _take(self, checked: Checked, report: Report) -> None:
         self.summary.add(checked, known=self._baseline.covers_all(checked))
@@ -220,17 +251,10 @@ class Telling:
             is_diff = self._repairs and not self._args.output and not report_takes_output(self._args)
             yield sys.stderr if is_diff else sys.stdout
             return
-        from spaniel.cli.files import replacing
-
         with replacing(self._args.output) as file:
             yield file
 
     def _context(self, out: TextIO) -> ReportContext:
-        from datetime import UTC, datetime
-
-        from spaniel import __version__
-        from spaniel.app.checking import may_color
-
         return ReportContext(
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             version=__version__,
@@ -242,52 +266,109 @@ class Telling:
         )
 
     def _past(self, url: str) -> list[tuple[str, str]]:
-        from datetime import UTC, datetime
-
         rows = self._history.of(address_of()(url)[0])[-SHOWN_PAST:] if self._history is not None else []
-        return [(datetime.fromtimestamp(row.last_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), row.verdict) for row in rows]
+        return [(written_time(row.last_at) or "", row.verdict) for row in rows]
 
 
-MOST_HOSTS = 1000  # that are listed
-
-
-def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
+def dry_run(store: LinkStore, own: HealthSettings, *, as_json: bool = False) -> int:
+    """List the hosts with their number of links, as they come: there may be very many."""
+    hosts, longest = 0, 0
     if as_json:
-        return _as_json(spool, own)
-    hosts, longest = 0, 0
-    for host, links, _ in spool.hosts():
+        sys.stdout.write('{"hosts": [')
+    for host, links in store.hosts():
         hosts, longest = hosts + 1, max(longest, links)
-        if hosts <= MOST_HOSTS:
+        if as_json:
+            sys.stdout.write((",\n" if hosts > 1 else "\n") + json.dumps({"host": host or None, "links": links}))
+        elif hosts <= LISTED_HOSTS:
             print(f"{links:>9,}  {shown(host) or '(no host: not a web address)'}")
-    if hosts > MOST_HOSTS:
-        print(f"{'':9}  and {hosts - MOST_HOSTS:,} more hosts")
-    skipped = sum(1 for _ in spool.told())
-    told = f"{_many(spool.total, 'link')} at {_many(hosts, 'host')} would be requested"
-    print(told + (f"; {skipped:,} would be skipped" if skipped else ""))
+    skipped = store.known_count
     seconds = max(longest - 1, 0) * own.delay_ms / 1000
-    pauses = f"{own.delay_ms / 1000:g} s between two requests to one host"
-    print(f"it takes {in_words(seconds)} at least: {pauses}, and what robots.txt and the hosts ask for in addition")
+    if as_json:
+        rest = {"links": store.total, "skipped": skipped, "seconds_at_least": seconds}
+        sys.stdout.write(f"], {json.dumps(rest)[1:]}\n")
+        return 0
+    if hosts > LISTED_HOSTS:
+        print(f"{'':9}  and {hosts - LISTED_HOSTS:,} more hosts")
+    total = f"{counted(store.total, 'link')} at {counted(hosts, 'host')} would be requested"
+    print(total + (f"; {skipped:,} would be skipped" if skipped else ""))
+    print(
+        f"it takes at least {in_words(seconds)}: {own.delay_ms / 1000:g} s between requests to a host, "
+        "and any delay that hosts or their robots.txt ask for"
+    )
     return 0
 
 
-def _as_json(spool: Spool, own: HealthSettings) -> int:
-    """One object, written as hosts come: there may be very many."""
-    import json
-    import sys
+# Repairs: new addresses in documents; a diff, unless --write is given
 
-    hosts, longest = 0, 0
-    sys.stdout.write('{"hosts": [')
-    for host, links, _ in spool.hosts():
-        hosts, longest = hosts + 1, max(longest, links)
-        sys.stdout.write((",\n" if hosts > 1 else "\n") + json.dumps({"host": host or None, "links": links}))
-    rest = {
-        "links": spool.total,
-        "skipped": sum(1 for _ in spool.told()),
-        "seconds_at_least": max(longest - 1, 0) * own.delay_ms / 1000,
-    }
-    sys.stdout.write(f"], {json.dumps(rest)[1:]}\n")
+
+def diff_output(args: argparse.Namespace) -> TextIO:
+    """Where the diff goes: not into standard output with a JSON report."""
+    return sys.stderr if report_takes_output(args) else sys.stdout
+
+
+def report_takes_output(args: argparse.Namespace) -> bool:
+    return args.format in ("json", "jsonl") and not args.output
+
+
+def wishes_of(args: argparse.Namespace) -> FixOptions:
+    if not args.allowlist:
+        return FixOptions(args.temporary_too, args.archive)
+    from spaniel.url.allowlist import load
+
+    return FixOptions(args.temporary_too, args.archive, load(args.allowlist).refusal)
+
+
+def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: FixOptions, out: TextIO) -> int:
+    """FixPlan, and show or write. The exit code: 0, or 1 if a file could not be written."""
+    found = list(results)
+    files = (place.file for one in found if one.move or one.archived for place in one.link.places if place.line)
+    sources = read_sources((file for file in files if file != "-"), args.kind or "", args.field)
+    plan = plan_fixes(found, sources, wishes, args.base)
+    code = _write(plan, sources) if args.write else _show(plan, sources, out)
+    report_unfixed(plan.unfixed)
+    return code
+
+
+def _by_file(plan: FixPlan) -> dict[str, list[Fix]]:
+    files: dict[str, list[Fix]] = {}
+    for fix in plan.fixes:
+        files.setdefault(fix.place.file, []).append(fix)
+    return files
+
+
+def _show(plan: FixPlan, sources: dict[str, SourceDocument], out: TextIO) -> int:
+    for file, fixes in _by_file(plan).items():
+        changes = {fix.span: fix.written for fix in fixes}
+        name = file.removeprefix("./").lstrip("/").replace("\\", "/")
+        show_diff(diff_lines(name, sources[file].decoded.text, changes), out)
+    if plan.fixes:
+        say(f"{counted(len(plan.fixes), 'link')} would change; add --write to change the files")
     return 0
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def show_diff(lines: Iterable[str], out: TextIO) -> None:
+    """Unchanged into a file or a pipe; on a terminal without control characters."""
+    safe = out.isatty()
+    out.writelines(f"{shown(line.rstrip(), LONGEST)}\n" if safe else line for line in lines)
+
+
+def _write(plan: FixPlan, sources: dict[str, SourceDocument]) -> int:
+    code = 0
+    for file, fixes in _by_file(plan).items():
+        trouble = write(sources[file], fixes)
+        if trouble:
+            say(f"{shown(file)} was not changed: {trouble}")
+            code = SOME_UNWRITTEN
+        else:
+            say(f"{shown(file)}: {counted(len(fixes), 'link')} changed")
+    return code
+
+
+def report_unfixed(unfixed: Sequence[Unfixed]) -> None:
+    """Links that were not changed, and why."""
+    for one in unfixed[:LISTED_UNFIXED]:
+        where = f"{shown(one.place.file)}:{one.place.line}:{one.place.column}"
+        hint = f" ({shown(one.suggestion)})" if one.suggestion else ""
+        say(f"{where}: {shown(one.url)} was not changed: {shown(one.reason)}{hint}")
+    if len(unfixed) > LISTED_UNFIXED:
+        say(f"and {len(unfixed) - LISTED_UNFIXED:,} more that were not changed")

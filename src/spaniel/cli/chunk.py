@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.files import read_text
-from spaniel.cli.options import add_json, new_parser
+from spaniel.cli import options as opt
+from spaniel.cli.inputs import read_text
+from spaniel.cli.output import as_line
 from spaniel.defaults import CHUNK_TOKENS
+from spaniel.errors import shown
 
 if TYPE_CHECKING:
     import argparse
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> opt.Parser:
+    return opt.Parser(
         "spaniel chunk",
-        "Cut Markdown into chunks with a limit of tokens (cl100k_base), in order. No text is lost.",
-        "Prints one JSON object per line: id, heading, text, token_count, heading_path, and the place in the file\n"
-        "(start, end).",
+        "Split Markdown into chunks of at most N tokens (cl100k_base), losing no text.",
+        {
+            "Arguments": [opt.argument("file", "FILE", "Markdown file; '-' reads standard input")],
+            "Options": [
+                opt.number("--max-tokens", "Largest chunk in tokens", of=CHUNK_TOKENS),
+                [
+                    opt.json_flag("Print one JSON object per line (the default)"),
+                    opt.flag("--table", "Print a table: tokens, place and heading of each chunk"),
+                ],
+            ],
+        },
         examples=[
-            ("spaniel chunk notes.md", "one JSON object per line for each chunk"),
-            ("spaniel chunk --max-tokens 400 --table notes.md", "a table: tokens, place and heading"),
-            ("spaniel fetch https://example.com/a | spaniel chunk -", "the chunks of a page"),
+            ("spaniel chunk notes.md", "One JSON object per chunk"),
+            ("spaniel chunk --max-tokens 400 --table notes.md", "A table"),
+            ("spaniel fetch https://example.com/a | spaniel chunk -", "A web page"),
         ],
+        notes="Each JSON object has id, heading, text, token_count, heading_path, and the place\n"
+        "in the file (start, end).",
     )
-    p.add_argument("file", metavar="FILE", help="a Markdown file; '-' reads standard input")
-    p.add_argument(
-        "--max-tokens",
-        type=int,
-        default=CHUNK_TOKENS.default,
-        metavar="N",
-        help=f"the largest chunk in tokens, {CHUNK_TOKENS.range} (default: {CHUNK_TOKENS.default})",
-    )
-    form = p.add_mutually_exclusive_group()
-    add_json(form, "print one JSON object per line (the default)")
-    form.add_argument("--table", action="store_true", help="print a table: tokens, place and heading of each chunk")
-    return p
 
 
 def main(args: argparse.Namespace) -> int:
-    import json
-
     from spaniel.chunking import chunk
-    from spaniel.errors import shown
 
     chunks = chunk(read_text(args.file), args.max_tokens)
     for number, one in enumerate(chunks, 1):
@@ -51,5 +49,5 @@ def main(args: argparse.Namespace) -> int:
                 f"{number:5} {one.token_count:5} tokens  {one.start}-{one.end}  {shown(' > '.join(one.heading_path))}"
             )
         else:
-            print(json.dumps(one.record(), ensure_ascii=False))
+            sys.stdout.write(as_line(one.record()))
     return 0

@@ -1,4 +1,4 @@
-"""`spaniel completion SHELL`: a script that completes commands and options, made from the parsers themselves."""
+"""`spaniel completion SHELL`: a script that completes commands and options, made from the parsers."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spaniel.cli.main import COMMANDS, top
-from spaniel.cli.options import new_parser
+from spaniel.cli.options import Parser, argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILES = {"DIR", "FILE", "PATH"}  # the metavars of options and arguments that take a file
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> Parser:
+    return Parser(
         "spaniel completion",
         "Print a script that lets your shell complete Spaniel's commands and options.",
-        "bash needs the package bash-completion. For zsh the folder must be in your $fpath.\n"
-        "For tcsh, also add 'source ~/.spaniel.csh' to ~/.tcshrc.",
+        {"Arguments": [argument("shell", "SHELL", ", ".join(SHELLS), choices=SHELLS)]},
         examples=[
             ("spaniel completion bash > ~/.local/share/bash-completion/completions/spaniel", "bash"),
             ("spaniel completion zsh > ~/.zfunc/_spaniel", "zsh"),
             ("spaniel completion fish > ~/.config/fish/completions/spaniel.fish", "fish"),
             ("spaniel completion tcsh > ~/.spaniel.csh", "tcsh"),
         ],
+        notes="bash needs the package bash-completion. For zsh, the folder must be in $fpath.\n"
+        "For tcsh, add 'source ~/.spaniel.csh' to ~/.tcshrc.",
     )
-    p.add_argument(
-        "shell", choices=("bash", "zsh", "fish", "tcsh"), metavar="bash|zsh|fish|tcsh", help="the shell you use"
-    )
-    return p
 
 
 def main(args: argparse.Namespace) -> int:
@@ -49,11 +47,11 @@ def _fish(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[s
     here = " && ".join(f"__fish_seen_subcommand_from {word}" for word in words) or "true"
     for action in parser._actions:  # noqa: SLF001
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            told = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+            texts = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
             names = " ".join(action.choices)
             for name, inner in action.choices.items():
                 when = f"{here} && not __fish_seen_subcommand_from {names}"
-                yield f"complete -c spaniel -n {_quoted(when)} -a {name} -d {_quoted(told.get(name, ''))}"
+                yield f"complete -c spaniel -n {_quoted(when)} -a {name} -d {_quoted(texts.get(name, ''))}"
                 yield from _fish(inner, (*words, name))
             continue
         if action.help == argparse.SUPPRESS:
@@ -72,8 +70,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def whole_parser() -> argparse.ArgumentParser:
-    """All commands under one parser; only here are they all loaded."""
+def whole_parser() -> Parser:
+    """All commands under one parser."""
     whole = top()
     made: Any = lambda prog, **_: _command(prog.split()[-1])  # noqa: E731  what argparse calls to make each
     commands = whole.add_subparsers(parser_class=made)
@@ -82,8 +80,8 @@ def whole_parser() -> argparse.ArgumentParser:
     return whole
 
 
-def _command(name: str) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = import_module(f"spaniel.cli.{name.replace('-', '_')}").parser()
+def _command(name: str) -> Parser:
+    made: Parser = import_module(f"spaniel.cli.{name.replace('-', '_')}").parser()
     _complete_files(made)
     return made
 

@@ -8,14 +8,14 @@ from collections import Counter
 from contextlib import suppress
 
 from spaniel.app.sources import in_lots, read_lists
-from spaniel.cli.db import FIELDS
-from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
-from spaniel.cli.lists import list_options, report_problems
-from spaniel.cli.long_run import LongRun, run_async, say
-from spaniel.cli.options import configure_logs, settings_from
+from spaniel.cli.db import SOME_FAILED, Failures, opened
+from spaniel.cli.inputs import list_options, report_problems
+from spaniel.cli.long_run import LongRun, counted, run_async, say
+from spaniel.cli.options import configure_logs, require, settings_from
+from spaniel.cli.output import print_array, write_csv
 from spaniel.cli.places import Places, host_in
-from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.defaults import FETCH_PER_HOST
+from spaniel.errors import SpanielError, shown
 from spaniel.registry.audit import judged, refused
 from spaniel.sources.json_values import urls_of
 from spaniel.sources.rows import Problems
@@ -33,17 +33,18 @@ if TYPE_CHECKING:
     from spaniel.url.policy import Policy
 
 
+FIELDS = ("fuente_url", "url")
 HEADER = ("file", "where", "url", "canonical", "class", "gap", "note", "deeper")
 
 
 def run_audit(args: argparse.Namespace) -> int:
     configure_logs(args)
-    _check(args)
+    require(args, "--online", "--refresh")
     failed = Failures(several=True)
     registry = None if args.files else opened(args)
     problems = Problems()
     links, policy = _cited(args, registry, failed, problems), _policy(args, registry)
-    counts = Counts()
+    counts = AuditCounts()
     if args.online:
         learnt = args.learnt or (registry.rules.learnt_file() if registry else None)
         findings, stopped = audit_online(args, links, policy, learnt)
@@ -54,21 +55,14 @@ def run_audit(args: argparse.Namespace) -> int:
     sys.stdout.flush()
     report_problems(problems)
     if not args.quiet:
-        say(f"{counts.summary()}{'; stopped, the rest was not looked at' if stopped else ''}")
-    in_vain = bool(args.files) and not counts.classes  # a field misspelt must not pass for data without a flaw
-    if in_vain and not failed.count and not problems.lost and not stopped:
-        asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)
-        sys.stderr.write(f"spaniel: no link found under {shown(asked)}; --field selects others\n")
+        say(f"{counts.summary()}{'; stopped: the rest was not checked' if stopped else ''}")
+    nothing_found = bool(args.files) and not counts.classes  # a misspelt field is not data without problems
+    if nothing_found and not failed.count and not problems.lost and not stopped:
+        fields = " or ".join(f"'{name}'" for name in args.field or FIELDS)
+        say(f"no link found in the field {shown(fields)}; choose another with --field")
     return stopped or (
-        SOME_FAILED if failed.count or problems.lost or (args.strict and (counts.gaps or in_vain)) else 0
+        SOME_FAILED if failed.count or problems.lost or (args.strict and (counts.gaps or nothing_found)) else 0
     )
-
-
-def _check(args: argparse.Namespace) -> None:
-    if args.refresh and not args.online:
-        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="is for --online")
-    if not FETCH_JOBS.allows(args.jobs):
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {FETCH_JOBS.range}")
 
 
 def _policy(args: argparse.Namespace, registry: Registry | None) -> Policy:
@@ -95,7 +89,7 @@ def _offline(
     return audit(links, policy, (Learnt.load(file) if file else Learnt()).web())
 
 
-class Counts:
+class AuditCounts:
     """What was found, counted while it is listed."""
 
     def __init__(self) -> None:
@@ -112,9 +106,8 @@ class Counts:
                 yield finding
 
     def summary(self) -> str:
-        told = ", ".join(f"{count:,} {name}" for name, count in sorted(self.classes.items()))
-        total = self.classes.total()
-        links = f"{total:,} link{'' if total == 1 else 's'}{f' ({told})' if told else ''}"
+        classes = ", ".join(f"{count:,} {name}" for name, count in sorted(self.classes.items()))
+        links = f"{counted(self.classes.total(), 'link')}{f' ({classes})' if classes else ''}"
         proposed = f", with a deeper link proposed: {self.proposed:,}" if self.proposed else ""
         return f"{links}; gaps: {self.gaps:,}{proposed}; to review: {self.reviews:,}"
 
@@ -131,26 +124,26 @@ async def _cited(
                 yield CitedLink(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
         return
     options, settings = list_options(args, whole_records=True), settings_from(args)
-    asked = (args.column,) if args.column is not None else tuple(args.field)
+    fields = (args.column,) if args.column is not None else tuple(args.field)
     for name in args.files:
         try:
             async for item in read_lists([name], options, problems, settings):
                 if item.raw_url:
-                    about = names.about(item.columns, NOTHING)
-                    yield CitedLink(item.source, item.where, item.raw_url, *about)
+                    facts = names.about(item.columns, NOTHING)
+                    yield CitedLink(item.source, item.where, item.raw_url, *facts)
                     continue
-                found = list(cited(item.source, item.where, item.record, asked or FIELDS, names))
-                for link in found or _usual(item, asked, names):
+                found = list(cited(item.source, item.where, item.record, fields or FIELDS, names))
+                for link in found or _usual(item, fields, names):
                     yield link
         except SpanielError as error:
             failed(error)
 
 
-def _usual(item: SourceItem, asked: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
+def _usual(item: SourceItem, fields: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
     """The link of a record in any list; a named field is searched nowhere else."""
     from spaniel.registry.audit import NOTHING, CitedLink
 
-    if not asked and isinstance(item.record, dict):
+    if not fields and isinstance(item.record, dict):
         about = names.about(item.record, NOTHING)
         with suppress(ValueError):  # it has none
             for url, _ in urls_of(item.record):
@@ -180,21 +173,11 @@ def _as_table(findings: Iterable[AuditFinding]) -> None:
 
 
 def _as_json(findings: Iterable[AuditFinding]) -> None:
-    import json
-
-    lead = "[\n"
-    for finding in findings:
-        sys.stdout.write(lead + json.dumps(dict(zip(HEADER, finding, strict=True)), ensure_ascii=False))
-        lead = ",\n"
-    sys.stdout.write("\n]\n" if lead != "[\n" else "[]\n")
+    print_array(dict(zip(HEADER, finding, strict=True)) for finding in findings)
 
 
 def _as_csv(findings: Iterable[AuditFinding]) -> None:
-    import csv
-
-    rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(HEADER)
-    rows.writerows(_row(finding) for finding in findings)
+    write_csv(sys.stdout, HEADER, (dict(zip(HEADER, _row(finding), strict=True)) for finding in findings))
 
 
 def _as_markdown(findings: Iterable[AuditFinding]) -> None:
@@ -225,7 +208,7 @@ _TROUBLE = re.compile("no-answer|redirect-limit|status-[0-9]+|shortener-unresolv
 def audit_online(
     args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None
 ) -> tuple[list[AuditFinding], int]:
-    """What is to be said of each link, and an exit code if it was stopped before the last."""
+    """The finding for each link, and the exit code of the signal that stopped it, or 0."""
     from spaniel.app.client import Spaniel
 
     async def go() -> tuple[list[AuditFinding], int]:
@@ -238,24 +221,24 @@ def audit_online(
 async def run_online(
     args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None, client: Spaniel
 ) -> tuple[list[AuditFinding], int]:
-    """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
+    """As `audit_online`, with a client that a test may replace."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
-    places = Places(args.jobs, FETCH_PER_HOST)
-    long_run = LongRun("links", quiet=args.quiet)
+    slots = Places(args.jobs, FETCH_PER_HOST)
+    long_run = LongRun("link", quiet=args.quiet)
     findings: list[AuditFinding] = []
 
     async def work(link: CitedLink) -> AuditFinding:
-        return await look_at(link, policy, canonicalizer)
+        return await judge_online(link, policy, canonicalizer)
 
     try:
-        await long_run.in_order(links, work, findings.append, lambda link: places.at(host_in(link.url)))
+        await long_run.in_order(links, work, findings.append, lambda link: slots.at(host_in(link.url)))
     finally:
         canonicalizer.learnt.save()
     return findings, long_run.exit_code
 
 
-async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer) -> AuditFinding:
-    """A link as it is on the web. A site's failure is shown in its row and does not stop the run."""
+async def judge_online(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer) -> AuditFinding:
+    """Judge a link as it is on the web. A site's failure is shown in its row and does not stop the run."""
     try:
         found = await canonicalizer.canonicalize(link.url)
     except SpanielError as error:
@@ -264,12 +247,12 @@ async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer)
     trouble = [flag for flag in found.flags if _TROUBLE.fullmatch(flag)]
     if not finding.gap:
         return finding._replace(note="; ".join([*filter(None, [finding.note]), *(f"review: {f}" for f in trouble)]))
-    said, deeper = await _propose(link, finding.canonical, canonicalizer)
-    return finding._replace(note=f"{finding.note}; {said}", deeper=deeper)
+    note, deeper = await _propose(link, finding.canonical, canonicalizer)
+    return finding._replace(note=f"{finding.note}; {note}", deeper=deeper)
 
 
 async def _propose(link: CitedLink, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
-    """The result of looking for a deeper link, in words; and the link."""
+    """A note on the search for a deeper link, and the link."""
     if not link.title:
         return "the record has no title to find a deeper link by (--title-field names one)", ""
     sought = await canonicalizer.seek_deeper(page, link.title)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
-import sys
 import time
-from datetime import UTC, datetime
 from difflib import unified_diff
 
-from spaniel.cli.check_fix import show_diff, tell_unfixed
-from spaniel.cli.check_run import Job, own_settings, run_job
-from spaniel.cli.db_folder import Failures, folder_of, is_several, name_strangers, opened
-from spaniel.cli.db_records import selection
-from spaniel.cli.lists import Inputs, list_options
-from spaniel.cli.options import configure_logs, settings_from
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.cli import options as opt
+from spaniel.cli.check_run import (
+    LinkCheck,
+    diff_output,
+    own_settings,
+    report_unfixed,
+    run_link_check,
+    show_diff,
+    wishes_of,
+)
+from spaniel.cli.db import Failures, folder_of, opened, report_ignored_files, selection
+from spaniel.cli.inputs import Inputs, list_options
+from spaniel.cli.long_run import counted, say
+from spaniel.cli.output import print_json, written_time
+from spaniel.errors import SpanielError, shown
 from spaniel.health import registry_links
-from spaniel.health.registry_links import Wanted, links, wanted
-from spaniel.health.rewriting import Unfixed, successor
+from spaniel.health.registry_links import Wanted, wanted
+from spaniel.health.rewriting import Unfixed, replacement_for
 from spaniel.health.summary import UNVERIFIED_CODE
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD, Verdict
@@ -29,15 +34,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
 
-    from spaniel.app.groups import HealthSettings
+    from spaniel.app.settings import HealthSettings
     from spaniel.health.history import History, Observed
     from spaniel.health.links import Checked, Link
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
     Last = Callable[[str], Observed | None]
     from typing import TextIO
 
-    from spaniel.health.rewriting import Wishes
+    from spaniel.health.rewriting import FixOptions
     from spaniel.registry import Editor, Registry
 
 
@@ -50,63 +55,60 @@ def run_check(args: argparse.Namespace) -> int:
 
 
 def run_fix(args: argparse.Namespace) -> int:
-    from spaniel.cli.check_fix import diff_output, wishes_of
-
     registry, wishes = opened(args), wishes_of(args)
 
-    def fix(found: list[Checked]) -> int:
-        fix_records(registry, found, wishes, diff_output(args), write=args.write)
+    def fix(results: list[Checked]) -> int:
+        fix_records(registry, results, wishes, diff_output(args), write=args.write)
         return 0
 
     return _check(args, registry, fix)
 
 
-def _check(args: argparse.Namespace, registry: Registry, then: Callable[[list[Checked]], int] | None) -> int:
+def _check(args: argparse.Namespace, registry: Registry, repair: Callable[[list[Checked]], int] | None) -> int:
     from spaniel.app.checking import registry_history
 
-    configure_logs(args)
-    settings = settings_from(args)
-    name_strangers(registry)
+    opt.configure_logs(args)
+    settings = opt.settings_from(args)
+    report_ignored_files(registry)
     history = None if args.no_history else registry_history(folder_of(args))
     unread = Failures(several=True)
-    found = _links(args, registry, own_settings(args, settings), history, unread)
-    code = run_job(args, settings, Job(found, history, f"db {os.path.abspath(registry.folder)}", then))
+    links = _links(args, registry, own_settings(args, settings), history, unread)
+    check = LinkCheck(links, history, f"db {os.path.abspath(registry.folder)}", repair)
+    code = run_link_check(args, settings, check)
     return SOME_UNREAD if unread.count and code in (0, UNVERIFIED_CODE) else code
 
 
 def _links(
     args: argparse.Namespace, registry: Registry, own: HealthSettings, history: History | None, unread: Failures
 ) -> Iterator[Link | Checked]:
-    which = _wanted(args, history)
+    selected = _wanted(args, history)
     priorities = registry_links.load(own.priorities_file)
-    records = _some(registry.records(selection(args, deprecated=True), unread), args, unread)
-    return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
+    records = _selected(registry.records(selection(args, deprecated=True), unread), args, unread)
+    return wanted(registry_links.links(records, priorities, args.scheme or ""), selected, _last(history), priorities)
 
 
-def _some(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
-    """All of them; a selection that matches nothing is refused, so that a misspelt host is noticed."""
+def _selected(records: Iterable[LinkRecord], args: argparse.Namespace, unread: Failures) -> Iterator[LinkRecord]:
+    """The records; an error if the selection matches nothing, so that a misspelt host is noticed."""
     count = 0
     for record in records:
         count += 1
         yield record
-    choice = {"--host": args.host, "--category": args.category, "--path": [args.path] if args.path else []}
-    given = [f"{option} {shown(', '.join(values))}" for option, values in choice.items() if values]
+    options = {"--host": args.host, "--category": args.category, "--path": [args.path] if args.path else []}
+    given = [f"{option} {', '.join(values)}" for option, values in options.items() if values]
     if given and not count and not unread.count:
-        raise SpanielError(Code.BAD_ARGS, field=", ".join(given), reason="no record of the database is chosen by this")
+        raise opt.bad_argument(", ".join(given), "matches no record of the database")
 
 
 def _wanted(args: argparse.Namespace, history: History | None) -> Wanted:
     verdicts = frozenset(name.strip() for text in args.verdict for name in text.split(",") if name.strip())
     for name in verdicts - {NEVER, *Verdict}:
         known = f"{', '.join(Verdict)} and {NEVER}"
-        raise SpanielError(
-            Code.BAD_ARGS, field="--verdict", reason=f"'{name}' is an unknown verdict; there are {known}"
-        )
+        raise opt.bad_argument("--verdict", f"unknown verdict '{name}'; known: {known}")
     now = time.time()
-    which = Wanted(verdicts, None if args.since is None else now - args.since, now if args.due else None)
-    if which.asks_history and history is None:
-        raise SpanielError(Code.BAD_ARGS, field="--no-history", reason="--due, --verdict and --since need the history")
-    return which
+    selected = Wanted(verdicts, None if args.since is None else now - args.since, now if args.due else None)
+    if selected.asks_history and history is None:
+        raise opt.bad_argument("--no-history", "--due, --verdict and --since need the history")
+    return selected
 
 
 def _last(history: History | None) -> Last:
@@ -124,7 +126,7 @@ class _NotWrittenError(Exception):
     """Ends an edit without writing it."""
 
 
-def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, out: TextIO, *, write: bool) -> int:
+def fix_records(registry: Registry, results: Iterable[Checked], wishes: FixOptions, out: TextIO, *, write: bool) -> int:
     """Move the records of links that moved, with all their fields; returns how many stay."""
     unfixed: list[Unfixed] = []
     moved = 0
@@ -137,28 +139,28 @@ def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, 
                 raise _NotWrittenError
     except _NotWrittenError:
         if moved:
-            sys.stderr.write(f"spaniel: {moved} record{'' if moved == 1 else 's'} would move; --write writes them\n")
-    tell_unfixed(unfixed)
+            say(f"{counted(moved, 'record')} would move; add --write to change the files")
+    report_unfixed(unfixed)
     return len(unfixed)
 
 
-def _move_record(editor: Editor, checked: Checked, wishes: Wishes, unfixed: list[Unfixed]) -> bool:
+def _move_record(editor: Editor, checked: Checked, wishes: FixOptions, unfixed: list[Unfixed]) -> bool:
     """Whether the record of a link moves."""
-    told = successor(checked, wishes)
-    if told is None or not checked.link.places:
+    new = replacement_for(checked, wishes)
+    if new is None or not checked.link.places:
         return False
     place, url = checked.link.places[0], checked.link.url
-    if told.refusal:
-        unfixed.append(Unfixed(place, url, told.refusal, told.suggestion))
+    if new.refusal:
+        unfixed.append(Unfixed(place, url, new.refusal, new.suggestion))
         return False
     try:
-        added = editor.move(url, told.url.partition("#")[0])
+        added = editor.move(url, new.url.partition("#")[0])
     except SpanielError as error:
-        unfixed.append(Unfixed(place, url, error.message, told.url))
+        unfixed.append(Unfixed(place, url, error.message, new.url))
         return False
     if not added.is_new:
-        reason = "only the scheme differs, which its file says for all of its records ('https: true')"
-        unfixed.append(Unfixed(place, url, reason, told.url))
+        reason = "only the scheme differs, and its file sets that for all its records ('https: true')"
+        unfixed.append(Unfixed(place, url, reason, new.url))
     return added.is_new
 
 
@@ -171,7 +173,7 @@ def _show_changes(editor: Editor, out: TextIO) -> None:
 
 
 def _report_changed(file: str) -> None:
-    sys.stderr.write(f"spaniel: {shown(file)} changed\n")
+    say(f"{shown(file)} changed")
 
 
 DAYS = 30
@@ -185,7 +187,7 @@ def run_history(args: argparse.Namespace) -> int:
         history = documents_history(health_settings(load(args.config)))
     else:
         history = registry_history(opened(args).folder)
-    failed = Failures(several=is_several(args.urls))
+    failed = Failures(several=opt.is_several(args.urls))
     address = address_of()
     urls = Inputs(args.urls, list_options(args))
     try:
@@ -204,15 +206,14 @@ def _show_history(history: History, url: str, form: str) -> None:
         rows, uptime = history.of(url), history.uptime(url, DAYS)
     except (OSError, sqlite3.Error) as error:
         reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise SpanielError(Code.BAD_ARGS, field=history.folder, reason=reason) from None
+        raise opt.bad_argument(history.folder, reason) from None
     if not rows and history.damage:
-        raise SpanielError(Code.BAD_ARGS, field="the history", reason=history.damage)
+        raise opt.bad_argument("the history", history.damage)
     if not rows:
-        reason = "nothing was seen of this URL yet; 'spaniel db check' looks"
-        raise SpanielError(Code.BAD_ARGS, field=url, reason=reason)
+        raise opt.bad_argument(url, "no past results of this URL; 'spaniel db check' checks it")
     facts = _facts(url, rows, uptime)
     if form == "json":
-        print(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
         _print(facts, rows)
 
@@ -225,14 +226,14 @@ def _facts(url: str, rows: list[Observed], uptime: float | None) -> dict[str, ob
         "url": url,
         "verdict": rows[-1].verdict,
         "checks": sum(row.checks for row in rows),
-        "last_checked": _written(rows[-1].last_at),
+        "last_checked": written_time(rows[-1].last_at),
         "uptime_30_days": None if uptime is None else round(uptime, 4),
-        "last_good": None if last_good is None else _written(last_good),
-        "first_bad": _written(bad[0]) if bad else None,
+        "last_good": written_time(last_good),
+        "first_bad": written_time(bad[0]) if bad else None,
         "observations": [
             {
-                "first": _written(row.first_at),
-                "last": _written(row.last_at),
+                "first": written_time(row.first_at),
+                "last": written_time(row.last_at),
                 "checks": row.checks,
                 "verdict": row.verdict,
                 "status": row.status,
@@ -248,16 +249,14 @@ def _facts(url: str, rows: list[Observed], uptime: float | None) -> dict[str, ob
 def _print(facts: dict[str, object], rows: list[Observed]) -> None:
     print(shown(str(facts["url"]), LONGEST))
     uptime = facts["uptime_30_days"]
-    told = "nothing known" if uptime is None else f"{float(str(uptime)):.1%}"
-    print(f"  {'ok in the last 30 days':26}{told}")
+    share = "unknown" if uptime is None else f"{float(str(uptime)):.1%}"
+    print(f"  {'ok in the last 30 days':26}{share}")
     for name, key in (("last good", "last_good"), ("first bad since", "first_bad")):
         print(f"  {name:26}{facts[key] or '-'}")
     for row in rows:
         times = "once" if row.checks == 1 else f"{row.checks} times"
         status = f" {row.status}" if row.status else ""
         reason = f": {shown(row.reason, LONGEST)}" if row.reason else ""
-        print(f"  {_written(row.first_at)} to {_written(row.last_at)}  {times:>10}  {row.verdict}{status}{reason}")
-
-
-def _written(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        print(
+            f"  {written_time(row.first_at)} to {written_time(row.last_at)}  {times:>10}  {row.verdict}{status}{reason}"
+        )

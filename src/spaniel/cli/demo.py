@@ -1,10 +1,10 @@
-"""`spaniel demo`: what Spaniel does, on a site and on URLs that ship with it."""
+"""`spaniel demo`: a tour on a site and URLs that ship with Spaniel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import new_parser
+from spaniel.cli.options import Parser, flag, value
 
 if TYPE_CHECKING:
     import argparse
@@ -12,20 +12,23 @@ if TYPE_CHECKING:
 PORT = 8000
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> Parser:
+    return Parser(
         "spaniel demo",
-        "A short tour: fetch good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
+        "Fetch good and bad pages from a small built-in site. Needs no Internet.",
+        {
+            "Options": [
+                flag("--policies", "Show what the four URL policies do"),
+                flag("--serve", "Run the site until Ctrl-C, to try commands on it"),
+                value("--port", "N", "Port for --serve", type=int, default=PORT),
+            ]
+        },
         examples=[
-            ("spaniel demo", "the tour"),
-            ("spaniel demo --policies", "what the URL policies do"),
-            ("spaniel demo --serve --port 8000", "run the site, to try commands on it"),
+            ("spaniel demo", "The tour"),
+            ("spaniel demo --policies", "The URL policies"),
+            ("spaniel demo --serve --port 8000", "Run the site, to try commands on it"),
         ],
     )
-    p.add_argument("--serve", action="store_true", help="run the small site until Ctrl-C, to try commands on it")
-    p.add_argument("--port", type=int, default=PORT, metavar="N", help=f"the port for --serve (default: {PORT})")
-    p.add_argument("--policies", action="store_true", help="show what the four URL policies do")
-    return p
 
 
 def main(args: argparse.Namespace) -> int:
@@ -34,9 +37,9 @@ def main(args: argparse.Namespace) -> int:
 
         show_policies()
     elif args.serve:
-        from spaniel.demo.server import serve_for_ever
+        from spaniel.demo.server import serve_forever
 
-        serve_for_ever(args.port)
+        serve_forever(args.port)
     else:
         from spaniel.demo.tour import show_tour
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager
     from types import FrameType
-    from typing import Any, TypeVar
+    from typing import Any, TextIO, TypeVar
 
     Parts = Iterable[str]  # of a line; the last are left out if they do not fit
 
@@ -45,8 +45,9 @@ _stopped_by = 0
 # Before and beside long runs: signals of the process
 
 
-def end_at_once() -> None:
-    """While a command is being loaded there is nothing to clean up, and an exception would leave warnings behind."""
+def end_on_signals() -> None:
+    """End the process on a signal while a command is loading: there is nothing to clean up, and an exception would
+    leave warnings behind."""
     for number in STOP_SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
@@ -114,6 +115,11 @@ def fitted(parts: Parts, width: int) -> str:
     return line
 
 
+def counted(count: int, what: str) -> str:
+    """A number and what it counts: `1 link`, `2,000 links`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def listed(name: str, values: Iterable[str]) -> Iterator[str]:
     """Parts of a line: a name, and as many values as fit."""
     for number, value in enumerate(values):
@@ -128,11 +134,14 @@ def in_words(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
+def may_color(out: TextIO) -> bool:
+    """Whether the output is a terminal that shows colors (https://no-color.org)."""
+    return out.isatty() and not os.environ.get("NO_COLOR")
+
+
 def colors() -> tuple[str, str, str, str]:
-    """Red, green, dim and off; empty if standard output shows no colors (https://no-color.org)."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return "", "", "", ""
-    return "\033[31m", "\033[32m", "\033[2m", "\033[0m"
+    """Red, green, dim and off; empty if standard output shows no colors."""
+    return ("\033[31m", "\033[32m", "\033[2m", "\033[0m") if may_color(sys.stdout) else ("", "", "", "")
 
 
 class Display:
@@ -141,7 +150,7 @@ class Display:
     def __init__(
         self, lines: Callable[[], list[Parts]], *, quiet: bool, share: Callable[[], float] | None = None
     ) -> None:
-        """`share`: how much is done, 0 to 1, for a bar before the first line."""
+        """`share`: how much is done, 0 to 1, for a bar before the first tasks."""
         self._lines, self._share, self._quiet = lines, share, quiet
         self._on_terminal = not quiet and sys.stderr.isatty()
         self._drawn: list[int] = []  # the columns of each line on the terminal
@@ -191,11 +200,11 @@ class Display:
         from rich.cells import cell_len
 
         line = fitted(parts, width)
-        room = min(BAR, width - cell_len(line) - len("[] "))
-        if self._share is None or room < NARROWEST_BAR:
+        space = min(BAR, width - cell_len(line) - len("[] "))
+        if self._share is None or space < NARROWEST_BAR:
             return line
-        full = int(room * min(1.0, self._share()))
-        return f"[{'#' * full}{'.' * (room - full)}] {line}"
+        full = int(space * min(1.0, self._share()))
+        return f"[{'#' * full}{'.' * (space - full)}] {line}"
 
 
 @contextmanager
@@ -241,22 +250,22 @@ def _after(seconds: float, call: Callable[[], None]) -> None:
 class LongRun:
     """One run of a long command: `in_order` or `one_by_one` do its work, or `watched` surrounds it."""
 
-    def __init__(self, things: str, *, total: int | None = None, quiet: bool = False, several: bool = True) -> None:
-        """`things`: what it works on, for messages; `total` is None if more may follow.
+    def __init__(self, item: str, *, total: int | None = None, quiet: bool = False, several: bool = True) -> None:
+        """`item`: what it works on, in the singular, for messages; `total` is None if more may follow.
 
         With a single item there is nothing to show, and the first signal stops it immediately.
         """
         from collections import Counter
 
-        self._things, self._total, self._quiet = things, total, quiet
+        self._item, self._total, self._quiet = item, total, quiet
         self.display = Display(self._progress, quiet=quiet or not several, share=self._share if total else None)
         self.in_flight = self.finished = 0
         self.failed: Counter[str] = Counter()
         self.stopping = False
-        self._signal = 0  # the last result
+        self._signal = 0  # the last one received
         self._signals = 0 if several else 1
         self._signalled = 0.0
-        self._listens = False
+        self._listening_now = False
         self._stop: Callable[[], object] = lambda: None
         self._stop_now: Callable[[], object] = lambda: None
         self._in_flight: Callable[[], int] = lambda: self.in_flight
@@ -264,7 +273,7 @@ class LongRun:
 
     @property
     def exit_code(self) -> int:
-        """Where it was stopped; else 0."""
+        """If it was stopped; else 0."""
         return 128 + self._signal if self._signal else stopped_code() if self.stopping else 0
 
     @property
@@ -272,7 +281,7 @@ class LongRun:
         return self.finished - self.failed.total()
 
     def fail(self, code: str) -> None:
-        """One finished item failed; `code` says why in one word."""
+        """One finished item failed; `code` is the reason in one word."""
         self.failed[code] += 1
 
     def say(self, text: str) -> None:
@@ -287,22 +296,22 @@ class LongRun:
         self._stop()
 
     def say_how_to_resume(self) -> None:
-        self.say("to continue, run the same command with --resume")
+        self.say("to continue, repeat the command with --resume")
 
     def summary(self, done: str, *, where: str = "") -> str:
-        """One line: `done` is what was done to the things, such as `fetched`."""
-        told = f"{self.done:,} of {self._many(self.finished)}" if self.failed else self._many(self.done)
-        told += f" {done}{where if self.done else ''}"
+        """One line: `done` is what was done to the items, such as `fetched`."""
+        text = f"{self.done:,} of {self._many(self.finished)}" if self.failed else self._many(self.done)
+        text += f" {done}{where if self.done else ''}"
         if self.failed:
             codes = ", ".join(f"{count:,} {code}" for code, count in self.failed.items())
-            told += f"; {self.failed.total():,} failed ({codes})"
+            text += f"; {self.failed.total():,} failed ({codes})"
         if not self.stopping or self._total == self.finished:
-            return told
+            return text
         left = f"{self._total - self.finished:,} not {done}" if self._total else f"the rest was not {done}"
-        return f"stopped: {told}; {left}"
+        return f"stopped: {text}; {left}"
 
     def _many(self, count: int) -> str:
-        return f"{count:,} {self._things.removesuffix('s') if count == 1 else self._things}"
+        return counted(count, self._item)
 
     def _progress(self) -> list[Parts]:
         known = f"{self.finished:,} of {self._total:,}" if self._total else f"{self.finished:,}"
@@ -345,27 +354,27 @@ class LongRun:
 
     async def in_order(
         self,
-        things: AsyncIterator[T],
+        items: AsyncIterator[T],
         work: Callable[[T], Awaitable[R]],
         hand_over: Callable[[R], None],
-        place: Callable[[T], AbstractAsyncContextManager[None]] | None = None,
+        slot: Callable[[T], AbstractAsyncContextManager[None]] | None = None,
     ) -> bool:
         """Work on many items concurrently, and hand over the results in order. Returns whether all were done.
 
-        A thing is in flight when it has its place. Stopped, the results that are there are handed over all the same.
+        An item is in flight once it has its slot. If the run is stopped, finished results are still handed over.
         """
         import asyncio
 
-        line = _Line(self, work, place)
-        feeding = asyncio.ensure_future(line.feed(things))
+        tasks = _OrderedTasks(self, work, slot)
+        feeding = asyncio.ensure_future(tasks.feed(items))
 
         def stop() -> None:
             feeding.cancel()
-            line.drop_waiting()
+            tasks.drop_waiting()
 
         with self.watched(stop):
             try:
-                async for result in line.results():
+                async for result in tasks.results():
                     self._hand_over(result, hand_over)
                 if not self.stopping:
                     await feeding
@@ -373,15 +382,15 @@ class LongRun:
                 self.stopping = True
                 if (ours := asyncio.current_task()) is not None:
                     ours.uncancel()
-                for result in line.results_now():
+                for result in tasks.results_now():
                     self._hand_over(result, hand_over)
             finally:
                 feeding.cancel()
-                await asyncio.gather(feeding, *line.cancel(), return_exceptions=True)
+                await asyncio.gather(feeding, *tasks.cancel(), return_exceptions=True)
             self.display.draw()
         return not self.stopping
 
-    def one_by_one(self, things: Iterable[T], work: Callable[[T], R], hand_over: Callable[[R], None]) -> bool:
+    def one_by_one(self, items: Iterable[T], work: Callable[[T], R], hand_over: Callable[[R], None]) -> bool:
         """The same without an event loop, one at a time."""
         working = False
 
@@ -395,12 +404,12 @@ class LongRun:
         self._stop_now = stop_now
         with self._listening(lambda number: signal.signal(number, request)):
             try:
-                for thing in things:
+                for item in items:
                     if self.stopping:
                         break
                     self.begin()
                     working = True
-                    result = work(thing)
+                    result = work(item)
                     working = False
                     self.end()
                     self._hand_over(result, hand_over)
@@ -431,18 +440,18 @@ class LongRun:
         self, listen: Callable[[int], object], loop: asyncio.AbstractEventLoop | None = None
     ) -> Iterator[None]:
         before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
-        heard = []
+        handled = []
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:
                 with suppress(NotImplementedError, RuntimeError, ValueError):  # on Windows, and beside the main thread
                     listen(number)
-                    heard.append(number)
-        self._listens = True
+                    handled.append(number)
+        self._listening_now = True
         try:
             yield
         finally:
-            self._listens = False
-            for number in heard:
+            self._listening_now = False
+            for number in handled:
                 if loop is not None:
                     loop.remove_signal_handler(number)
                 # After an immediate stop only the clean-up remains, which another Ctrl-C must not interrupt.
@@ -465,48 +474,48 @@ class LongRun:
             self._stop_now()
 
     def _say_finishing(self, count: int) -> None:
-        if count and self._listens:
+        if count and self._listening_now:
             self.say(f"finishing {self._many(count)} in flight; press Ctrl-C again to stop immediately")
 
 
-class _Line:
+class _OrderedTasks:
     """Tasks in the order of their items, and the results of the first of them."""
 
     def __init__(
         self,
         run: LongRun,
         work: Callable[[Any], Awaitable[Any]],
-        place: Callable[[Any], AbstractAsyncContextManager[None]] | None,
+        slot: Callable[[Any], AbstractAsyncContextManager[None]] | None,
     ) -> None:
         import asyncio
         from collections import deque
 
-        self._run, self._work, self._place = run, work, place
+        self._run, self._work, self._slot = run, work, slot
         self._tasks: deque[asyncio.Task[Any]] = deque()  # created, result not yet taken
         self._created: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
-        self._room = asyncio.Semaphore(WINDOW)
+        self._window = asyncio.Semaphore(WINDOW)
         self._begun: set[asyncio.Task[object] | None] = set()
 
-    async def feed(self, things: AsyncIterator[Any]) -> None:
+    async def feed(self, items: AsyncIterator[Any]) -> None:
         import asyncio
 
         try:
-            async for thing in things:
-                await self._room.acquire()
-                self._tasks.append(asyncio.ensure_future(self._one(thing)))
+            async for item in items:
+                await self._window.acquire()
+                self._tasks.append(asyncio.ensure_future(self._one(item)))
                 self._created.put_nowait(self._tasks[-1])
         finally:
             self._created.put_nowait(None)
 
-    async def _one(self, thing: Any) -> Any:
+    async def _one(self, item: Any) -> Any:
         import asyncio
         from contextlib import nullcontext
 
-        async with self._place(thing) if self._place is not None else nullcontext():
+        async with self._slot(item) if self._slot is not None else nullcontext():
             self._begun.add(asyncio.current_task())
             self._run.begin()
             try:
-                result = await self._work(thing)
+                result = await self._work(item)
             except BaseException:
                 self._run.in_flight -= 1
                 raise
@@ -520,7 +529,7 @@ class _Line:
         while (first := await self._created.get()) is not None:
             await asyncio.wait([first])  # not the task itself, which would be cancelled along with this one
             self._begun.discard(self._tasks.popleft())
-            self._room.release()
+            self._window.release()
             if not first.cancelled():
                 yield first.result()
 
@@ -528,7 +537,7 @@ class _Line:
         return (task.result() for task in self._tasks if task.done() and not task.cancelled())
 
     def drop_waiting(self) -> None:
-        """Cancel what has no place yet."""
+        """Cancel what has no slot yet."""
         for task in self._tasks:
             if task not in self._begun:
                 task.cancel()

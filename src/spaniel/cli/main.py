@@ -1,39 +1,39 @@
-"""Finds the command, imports only that one, and turns every failure into a line and an exit code."""
+"""The entry point: imports only the command that was named, and turns every failure into a message and an exit code."""
 
 from __future__ import annotations
 
 import sys
 from errno import EIO, ENOSPC, EPIPE
 
-from spaniel.cli.long_run import end_at_once, interrupt_on_signals, signal_code, stopped_code
+from spaniel.cli.long_run import end_on_signals, interrupt_on_signals, signal_code, stopped_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
     from typing import Any, NoReturn, TextIO
 
+    from spaniel.cli.options import Parser, Row
     from spaniel.errors import SpanielError
 
-# What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
+# A command's module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
-    "fetch": "fetch pages as Markdown or JSON",
-    "batch": "fetch very many pages, each once, and resume if stopped",
-    "extract": "turn HTML files into Markdown",
-    "canon": "print the canonical form of URLs, and explain each step",
-    "check": "check links: which are ok, moved, blocked, failing or dead",
-    "db": "keep a database of links in a folder of YAML files",
-    "chunk": "cut Markdown into token-counted chunks",
-    "mcp": "serve the web_fetch tool to an AI application (MCP)",
-    "serve": "serve pages over HTTP, also as a drop-in for Firecrawl, Jina Reader, Tavily",
-    "may-i": "check whether robots.txt allows a URL",
-    "config": "show the settings, or write a settings file",
-    "cache": "show the cache of pages, clear it, check it",
-    "queue": "show pages that could not be fetched, and fetch them again",
-    "hosts": "show what is remembered about hosts, and forget it",
-    "doctor": "check whether this machine has what Spaniel needs",
-    "completion": "print a script that completes commands in your shell",
-    "demo": "a short tour with built-in examples",
+    "fetch": "Fetch pages as Markdown or JSON",
+    "batch": "Fetch many pages politely, and resume if stopped",
+    "extract": "Convert HTML, PDF and other files to Markdown",
+    "check": "Check links: which are ok, moved, blocked, failing or dead",
+    "canon": "Print the canonical form of URLs",
+    "chunk": "Split Markdown into token-counted chunks",
+    "mcp": "Serve the web_fetch tool to an AI application (MCP)",
+    "serve": "Serve pages over HTTP, also as Firecrawl or Jina Reader do",
+    "db": "Manage a database of links in YAML files",
+    "may-i": "Check whether robots.txt allows a URL",
+    "config": "Show the settings, or write a settings file",
+    "cache": "Show, clear or verify the page cache",
+    "queue": "Show and retry pages that could not be fetched",
+    "hosts": "Show or forget what is remembered about hosts",
+    "doctor": "Check whether this machine has what Spaniel needs",
+    "completion": "Print a completion script for your shell",
+    "demo": "Take a short tour with built-in examples",
 }
 
 STDERR = 2
@@ -42,7 +42,7 @@ STDERR = 2
 def run(argv: Sequence[str] | None = None) -> NoReturn:
     """The entry point: ends the process, never with a traceback."""
     try:
-        end_at_once()
+        end_on_signals()
         argv = sys.argv[1:] if argv is None else argv
         _prepare_output()
         code = main(argv)
@@ -64,68 +64,54 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
 
 def main(argv: Sequence[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        _parse(top(), argv)
+        top().parse_args(argv)
         top().print_help()
         return 0
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
         from difflib import get_close_matches
 
+        from spaniel.cli.options import bad_argument
+
         close = get_close_matches(name, COMMANDS, 1)
-        hint = f"did you mean '{close[0]}'?" if close else "see 'spaniel --help'"
-        sys.stderr.write(f"spaniel: unknown command {name!r}; {hint}\n")
-        return 2
+        suggestion = f"; did you mean '{close[0]}'?" if close else ""
+        raise bad_argument(name, f"unknown command{suggestion}", "spaniel")
     from importlib import import_module
 
     command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
-    args = _parse(command.parser(), rest)
+    args = command.parser().parse_args(rest)
     if not getattr(command, "HANDLES_SIGNALS", False):
         interrupt_on_signals()
     code: int = command.main(args)
     return code
 
 
-def _parse(parser: ArgumentParser, argv: Sequence[str]) -> Namespace:
-    """As `parse_args` does, but that what it does not know is shown without what could steer a terminal."""
-    args, unknown = parser.parse_known_args(argv)
-    if unknown:
-        from spaniel.errors import shown
+def top() -> Parser:
+    from spaniel import __version__
+    from spaniel.cli.options import Parser, laid_out
 
-        parser.error(f"unrecognized arguments: {shown(' '.join(unknown))}")
-    return args
-
-
-def top() -> ArgumentParser:
-    from spaniel.cli.options import new_parser
-
-    width = max(map(len, COMMANDS)) + 2
-    parser = new_parser(
+    version: Row = ["--version"], {"action": "version", "version": f"spaniel {__version__}", "help": "Show the version"}
+    parser = Parser(
         "spaniel",
         "Fetch web pages as clean Markdown, check links, canonicalize URLs.",
-        "commands:\n"
-        + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
-        + "\n'spaniel COMMAND --help' shows options and examples of a command.",
+        {"Options": [version]},
         examples=[
-            ("spaniel fetch https://example.com/", "a page as Markdown"),
-            ("spaniel check README.md docs", "the links of documents"),
-            ("spaniel mcp", "a tool for AI applications"),
+            ("spaniel fetch https://example.com/", "A page as Markdown"),
+            ("spaniel check README.md docs", "The links of documents"),
+            ("spaniel mcp", "Tools for AI applications"),
         ],
+        notes=f"Commands:\n{laid_out(list(COMMANDS.items()), '  ')}\n"
+        "'spaniel COMMAND --help' shows the options and examples of a command.",
     )
-    parser.usage = "spaniel [--help] [--version] COMMAND …"
-    from spaniel import __version__
-
-    parser.add_argument("--version", action="version", version=f"spaniel {__version__}")
+    parser.usage = "spaniel [OPTIONS] COMMAND"
     return parser
 
 
 def report(error: SpanielError, where: str = "", *, hint: bool = True) -> None:
-    """Print one refusal on standard error: the code, the message, the hint. For a line of the input, with its URL."""
-    told = (
-        str(error)
-        if where.startswith(("line ", "entry ", "row ", "bookmark ", "["))
-        else f"{error.code}: {error.message}"
-    )
-    sys.stderr.write(f"spaniel: {where}{told}\n")
+    """Print an error on standard error: code, message, hint; for a line of the input, with its URL."""
+    is_listed = where.startswith(("line ", "entry ", "row ", "bookmark ", "["))
+    text = str(error) if is_listed else f"{error.code}: {error.message}"
+    sys.stderr.write(f"spaniel: {where}{text}\n")
     if hint:
         sys.stderr.write("".join(f"  {line}".rstrip() + "\n" for line in error.hint.split("\n")))
 
@@ -143,9 +129,9 @@ def _explain_failure(error: Exception) -> int:
 
 
 def _prepare_output() -> None:
-    """Text goes out as UTF-8, whatever the terminal's or the pipe's habit; a lone surrogate as its escape.
+    """Write UTF-8, whatever the locale; a lone surrogate as its escape.
 
-    Whoever streams flushes. `PYTHONUNBUFFERED`, which many containers set, would make each line a call of the system.
+    Commands that stream flush. With `PYTHONUNBUFFERED`, which many containers set, each line would be a system call.
     """
     if sys.stderr is None:  # closed by the caller
         import os
@@ -165,7 +151,7 @@ def _prepare_output() -> None:
 
 
 def _lenient_stderr() -> TextIO:
-    """Messages may be lost if the terminal is gone or its reader has ended; the work and its output must not."""
+    """Standard error that ignores a closed terminal or pipe: messages may be lost, the work and its output must not."""
     import io
 
     class Lenient(io.FileIO):

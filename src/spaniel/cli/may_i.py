@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import (
-    add_json,
-    add_log_options,
-    add_settings_options,
-    configure_logs,
-    new_parser,
-    settings_from,
-)
+from spaniel.cli import options as opt
+from spaniel.cli.output import print_json
 from spaniel.errors import TABLE, Code, SpanielError
 from spaniel.url.parsing import typed
 
@@ -21,23 +15,25 @@ if TYPE_CHECKING:
     from spaniel.app.engine import Engine
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> opt.Parser:
+    return opt.Parser(
         "spaniel may-i",
-        "Check whether a site's robots.txt allows a URL, and show which line says so.\n"
-        "If it is allowed, the headers of the page itself are checked too.",
-        "Exit code: 0 allowed; 3 not allowed; 4 the site could not be reached.",
+        "Check whether robots.txt allows a URL, and show the line that decides.\n"
+        "If it is allowed, the headers of the page are checked too.",
+        {
+            "Arguments": [opt.argument("url", "URL", "Page that you want to fetch", type=typed)],
+            "Options": [
+                opt.value("--agent", "TEXT", "Same as --user-agent", dest="user_agent"),
+                opt.json_flag("Print one JSON object"),
+            ],
+            **opt.shared_options(),
+        },
         examples=[
-            ("spaniel may-i https://example.com/private/", "yes or no"),
-            ("spaniel may-i --json --user-agent mybot/1.0 https://example.com/", "another user agent"),
+            ("spaniel may-i https://example.com/private/", "Yes or no"),
+            ("spaniel may-i --json --agent mybot/1.0 https://example.com/", "Another agent"),
         ],
+        notes="Exit codes: 0 allowed; 3 not allowed; 4 the site could not be reached.",
     )
-    p.add_argument("url", type=typed, metavar="URL", help="the page that you want to fetch")
-    p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
-    add_json(p, "print one JSON object")
-    add_settings_options(p)
-    add_log_options(p)
-    return p
 
 
 def main(args: argparse.Namespace) -> int:
@@ -45,41 +41,38 @@ def main(args: argparse.Namespace) -> int:
 
     from spaniel.app.engine import Engine
 
-    configure_logs(args)
+    opt.configure_logs(args)
 
     async def go() -> int:
-        async with Engine(settings_from(args)) as engine:
+        async with Engine(opt.settings_from(args)) as engine:
             try:
-                return await ask(args, engine)
+                return await check_robots(args, engine)
             except SpanielError as error:
                 raise error.about(args.url) from None
 
     return asyncio.run(go())
 
 
-async def ask(args: argparse.Namespace, engine: Engine) -> int:
-    """Ask and print; apart from `main`, so that it can be tried with an engine that may look at loopback."""
+async def check_robots(args: argparse.Namespace, engine: Engine) -> int:
+    """As `main`, with an engine that a test may replace."""
     from spaniel.app.robots import robots_facts
 
     facts = await robots_facts(engine, args.url)
     if args.json:
-        import json
-
-        print(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
-        _tell(facts)
+        _print(facts)
     return 0 if facts["allowed"] else TABLE[Code.ROBOTS_DISALLOWED].exit
 
 
-def _tell(facts: dict[str, object]) -> None:
+def _print(facts: dict[str, object]) -> None:
     print("yes" if facts["allowed"] else "no", facts["url"])
     if facts.get("rule"):
         print(f"  {facts['robots_txt']}, line {facts['line']}: {facts['rule']} (group '{facts['group']}')")
     else:
         group = facts.get("group")
-        print(
-            f"  {facts['robots_txt']}: " + (f"no rule of group '{group}' speaks of it" if group else "no group is ours")
-        )
+        reason = f"no rule of group '{group}' matches" if group else "no group applies to this user agent"
+        print(f"  {facts['robots_txt']}: {reason}")
     for name in ("crawl_delay", "content_signal", "x_robots_tag"):
         if name in facts:
             print(f"  {name.replace('_', '-')}: {facts[name]}")

@@ -1,12 +1,12 @@
-"""`spaniel mcp`: the tools for a model's host, over the Model Context Protocol."""
+"""`spaniel mcp`: the tools for AI applications, over the Model Context Protocol."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.files import standard_input
-from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.cli import options as opt
+from spaniel.cli.inputs import standard_input
 
 if TYPE_CHECKING:
     import argparse
@@ -19,39 +19,37 @@ Press Ctrl-C to stop it.
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    p = new_parser(
+def parser() -> opt.Parser:
+    return opt.Parser(
         "spaniel mcp",
-        "Serve the tools web_fetch and web_fetch_more over MCP, on standard input and output.",
-        "An assistant or an editor starts this: put the command into its settings for MCP servers.\n"
-        "The log goes to standard error.",
+        "Serve web_fetch and web_fetch_more over MCP, on standard input and output.",
+        {
+            "Options": [
+                opt.value(
+                    "--profile", "FILE", "How to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, "
+                    "feeds), or a TOML file",
+                ),
+                opt.value(
+                    "--schema", "FORM", "full, or plain for hosts that reject parts of JSON Schema, such as Gemini",
+                    choices=("full", "plain"), default="full",
+                ),
+            ],
+            **opt.shared_options(),
+        },
         examples=[
-            ("spaniel mcp", "serve until standard input ends"),
-            ("spaniel mcp --profile reader", "also Markdown, PDF, JSON and feeds"),
-            ("claude mcp add spaniel -- spaniel mcp", "add it to Claude Code"),
+            ("spaniel mcp", "Serve until standard input ends"),
+            ("spaniel mcp --profile reader", "Also Markdown, PDF, JSON and feeds"),
+            ("claude mcp add spaniel -- spaniel mcp", "Add it to Claude Code"),
         ],
-    )
-    p.add_argument(
-        "--schema",
-        choices=("full", "plain"),
-        default="full",
-        help="how the tools are described: plain is for hosts that reject parts of JSON Schema, as Gemini does "
-        "(default: full)",
-    )
-    p.add_argument(
-        "--profile",
-        metavar="FILE",
-        help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), or a TOML file",
-    )
-    add_settings_options(p)
-    add_log_options(p)
-    return p
+        notes="Assistants and editors start this command: put it into their settings for MCP\n"
+        "servers. The log goes to standard error.",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
     from importlib.util import find_spec
 
-    configure_logs(args)
+    opt.configure_logs(args)
     if find_spec("mcp") is None:
         from spaniel.errors import Code, SpanielError, install_command
 
@@ -62,4 +60,4 @@ def main(args: argparse.Namespace) -> int:
     if standard_input().isatty():
         sys.stderr.write(AT_A_TERMINAL)
         sys.stderr.flush()
-    return serve(settings_from(args), args.profile, plain_schemas=args.schema == "plain")
+    return serve(opt.settings_from(args), args.profile, plain_schemas=args.schema == "plain")

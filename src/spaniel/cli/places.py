@@ -1,4 +1,4 @@
-"""How many fetches run concurrently, in all and at one host. A fetch that waits here has not started its deadline."""
+"""How many fetches run concurrently, in total and per host. A fetch that waits here has not started its deadline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def host_in(url: str) -> str:
 
 
 class _Fetch:
-    """A fetch that waits for its place, and then holds it."""
+    """A fetch that waits for its slot, and then holds it."""
 
     def __init__(self, number: int) -> None:
         loop = asyncio.get_running_loop()
@@ -35,10 +35,9 @@ class _Fetch:
 
 
 class Places:
-    """So many in all, so many at one host, first come, first served: the scheduler, for fetches added one by one.
+    """Limits in total and per host, first come, first served: the scheduler, for fetches added one by one.
 
-    When a host may be asked is decided where a fetch takes its turn; while it waits there, or before a retry,
-    others have its place.
+    Delays of hosts are applied later, in the fetch; while it waits for one, or before a retry, others use its slot.
     """
 
     def __init__(self, in_all: int, per_host: int) -> None:
@@ -66,7 +65,7 @@ class Places:
         while self._scheduler.has_items:
             await self._scheduler.run(_hold)
 
-    # for the scheduler: no item source, and hosts that may be asked at any time
+    # For the scheduler: no item source, and hosts that are always ready
 
     def hosts(self) -> Iterator[tuple[str, int]]:
         return iter(())
@@ -89,6 +88,6 @@ class Places:
 
 async def _hold(lease: Lease[_Fetch]) -> None:
     fetch = lease.item
-    if not fetch.begun.done():  # else it was given up while it waited
+    if not fetch.begun.done():  # else it was cancelled while it waited
         fetch.begun.set_result(lease)
     await fetch.ended

@@ -1,4 +1,4 @@
-"""The packaged site, on loopback: for the length of the tour, or until somebody has seen enough."""
+"""Serves the packaged site on loopback: during the tour, or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         writer.write(_reply(words[1].decode("latin-1")))
         await writer.drain()
     except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
-        pass  # whoever asked has gone
+        pass  # the client has disconnected
     finally:
         writer.close()
 
 
-def serve_for_ever(port: int) -> None:
-    """Serve until Ctrl-C, and say how to look at it."""
-    asyncio.run(_serve_for_ever(port))
+def serve_forever(port: int) -> None:
+    """Serve until Ctrl-C, and print how to fetch it."""
+    asyncio.run(_serve_forever(port))
 
 
-async def _serve_for_ever(port: int) -> None:
+async def _serve_forever(port: int) -> None:
     try:
         async with serve(port) as at:
             url = f"http://127.0.0.1:{at}/"

@@ -1,4 +1,4 @@
-"""A guided tour: the packaged site fetched through the real pipeline, good pages and bad."""
+"""A guided tour: fetches pages of the packaged site through the real pipeline, good ones and bad ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HOST = "demo.example"
 
 
 class Stop(NamedTuple):
-    """A place on the tour."""
+    """A stop of the tour."""
 
     path: str
     what: str
@@ -59,7 +59,7 @@ def show_tour() -> None:
 async def _tour(console: Console) -> None:
     logging.getLogger("spaniel").setLevel(logging.ERROR)  # the demo opens loopback for itself, and says so below
     with tempfile.TemporaryDirectory() as folder:
-        async with serve() as port, Spaniel(_settings(port, folder), _Here()) as spaniel:
+        async with serve() as port, Spaniel(_settings(port, folder), _DemoResolver()) as spaniel:
             console.print("A small site that comes with Spaniel runs on this machine, for the length of this tour.\n")
             for number, stop in enumerate(STOPS, 1):
                 console.print(Text(f"{number}. {stop.what}", style="bold"))
@@ -72,7 +72,7 @@ async def _tour(console: Console) -> None:
 
 
 def own_command() -> str:
-    """How to start Spaniel again from where the user stands: it need not be on the PATH."""
+    """The command that starts Spaniel from the current directory, even if it is not on the PATH."""
     started = sys.argv[0]
     if os.path.basename(started) == "__main__.py":
         return f"{_near(sys.executable)} -m spaniel"
@@ -106,13 +106,13 @@ def _summary(answer: Answer) -> str:
 
 
 def _settings(port: int, folder: str) -> Settings:
-    """Loopback is opened for the site of this tour, in this process; there is no other way in."""
+    """Settings that allow loopback for the site of this tour, in this process only."""
     security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [port, 80]}
     return from_data({"tools": {"webfetch": {"cache_dir": f"{folder}/cache", "security": security}}}, "the demo")
 
 
-class _Here:
-    """The demo's own name, and no other."""
+class _DemoResolver:
+    """Resolves the demo's own name only."""
 
     async def resolve(self, host: str) -> Sequence[Address]:
         return [ip_address("127.0.0.1")] if host == HOST else []

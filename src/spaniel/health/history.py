@@ -1,31 +1,35 @@
 """The history of links: a small SQLite file beside the database, or in the user's state folder.
 
-A result is stored as an observation; a verdict is never reused. The answers of a run are written as they come, so that
-a killed run can be resumed. They become observations when the run has ended: only then is it known whether its
-failures count, for they do not in a run without a network.
+A result is stored as an observation; a verdict is never reused. Until a run has ended its results are in the run's own
+shard (`store.py`). Then they become observations: only then is it known whether its failures count, for they do not in
+a run without a network.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from enum import IntEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.database import Database, Layout
-from spaniel.health.links import Link, pack, plain, unpack_chain, unpack_checked
-from spaniel.health.ports import Heard, HostCounts
-from spaniel.private_folder import open_shared_folder
+from spaniel.errors import Code, SpanielError
+from spaniel.health.links import pack, plain, unpack_chain
+from spaniel.private_folder import open_folder, open_shared_folder
 from spaniel.verdicts import BAD, DAY, GOOD, MIN_INTERVAL, NOTHING, Past, Verdict
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from spaniel.health.links import Checked
+    from spaniel.private_folder import OpenFolder
     from spaniel.verdicts import Hop
 
     Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text
-    from collections.abc import Callable, Iterator, Sequence
+    # ordinal in its run, URL, host, seconds since 1970, facts, whether HEAD and GET disagreed
+    PastResult = tuple[int, str, str, float, Facts, bool]
 
 MOST_ROWS_OF_LINK = 100  # of a link: of one that comes and goes, the oldest are forgotten
 KEPT_DAYS = 400
@@ -36,14 +40,9 @@ TABLES = """
 CREATE TABLE health (url TEXT NOT NULL, first_at REAL NOT NULL, last_at REAL NOT NULL, checks INTEGER NOT NULL,
     verdict TEXT NOT NULL, status INTEGER, code TEXT NOT NULL, reason TEXT NOT NULL, final_url TEXT NOT NULL,
     chain TEXT NOT NULL, text_sha256 TEXT NOT NULL, PRIMARY KEY (url, first_at)) WITHOUT ROWID;
-CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, input TEXT NOT NULL, began REAL NOT NULL,
-    touched REAL NOT NULL, state TEXT NOT NULL, process TEXT NOT NULL);
-CREATE TABLE answers (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, asked TEXT NOT NULL, host TEXT NOT NULL,
-    reached INTEGER NOT NULL, at REAL NOT NULL, verdict TEXT NOT NULL, status INTEGER, code TEXT NOT NULL,
-    reason TEXT NOT NULL, final_url TEXT NOT NULL, chain TEXT NOT NULL, text_sha256 TEXT NOT NULL, data BLOB NOT NULL);
-CREATE INDEX answers_of_run ON answers (run, id);
 CREATE TABLE hosts (host TEXT PRIMARY KEY, head_differs REAL NOT NULL) WITHOUT ROWID;
 """
+# Files of versions before are used as they are. They may have the tables `runs` and `answers`, which are only read.
 LAST = """SELECT first_at, last_at, verdict, status, code, reason, final_url FROM health WHERE url = ?
     ORDER BY first_at DESC LIMIT 1"""
 LONGER = """UPDATE health SET last_at = ?, checks = checks + 1, chain = ?, text_sha256 = ?
@@ -53,28 +52,54 @@ TOO_MANY = """DELETE FROM health WHERE url = ? AND first_at <
 COLUMNS = "first_at, last_at, checks, verdict, status, code, reason, final_url, chain, text_sha256"
 
 
-class Answer(NamedTuple):
-    """One link that was asked in a run."""
+class HostReach(IntEnum):
+    """How far a request to a host came: of several, the highest counts."""
 
-    asked: str  # the URL
-    host: str
-    heard: Heard  # how far the request came
-    at: float  # seconds since 1970
-    checked: Checked
-    head_differs: bool = False
+    NO_LOOKUP_ANSWER = -2  # its name was looked up, and no name server answered
+    SILENT = -1  # it has no name that could be looked up, and did not answer
+    LOOKUP_ANSWER = 0  # an address, or that there is none; nothing else came
+    ANSWER = 1  # from the host itself, if only to refuse a connection
 
-    def row(self, run: int) -> tuple[int | str | float | bytes | None, ...]:
-        """Where it stands in documents is known to whoever asks again."""
-        link = self.checked.link
-        checked = self.checked._replace(link=Link(link.url, link.fragments, expected=link.expected))
-        facts = _facts(checked)
-        if not all(text is None or isinstance(text, int) or text.isascii() for text in facts):
-            facts = plain(facts)
-        return run, self.asked, self.host, int(self.heard), self.at, *facts, pack(checked)
+
+FEW_HOSTS = 4  # fewer than these say nothing of the network, once one of them answers
+
+
+class HostCounts(NamedTuple):
+    """Hosts that were requested, by how far the best request to each came."""
+
+    requested: int = 0
+    reached: int = 0  # ANSWER
+    looked_up: int = 0  # LOOKUP_ANSWER
+    unanswered: int = 0  # NO_LOOKUP_ANSWER
+
+    @classmethod
+    def of(cls, reaches: Iterable[int]) -> HostCounts:
+        counts = cls()
+        for reach in reaches:
+            counts = counts.with_one(reach)
+        return counts
+
+    def with_one(self, reach: int) -> HostCounts:
+        return HostCounts(
+            self.requested + 1,
+            self.reached + (reach >= HostReach.ANSWER),
+            self.looked_up + (reach == HostReach.LOOKUP_ANSWER),
+            self.unanswered + (reach == HostReach.NO_LOOKUP_ANSWER),
+        )
+
+    @property
+    def had_network(self) -> bool:
+        """LH-01: no host and no lookup answered, or, where some hosts were reached, most of four or more lookups
+        failed without an answer. An NXDOMAIN is an answer."""
+        if not self.requested:
+            return True
+        if not self.reached:
+            return self.looked_up > 0
+        return self.requested < FEW_HOSTS or self.unanswered * 2 <= self.requested
 
 
 class Observed(NamedTuple):
-    """Checks in a row that told the same. Times are seconds since 1970."""
+    """Checks in a row with the same result. Times are seconds since 1970."""
 
     first_at: float
     last_at: float
@@ -127,12 +152,13 @@ def _is_new_failure(last: tuple[float, float, str], at: float) -> bool:
     return last[2] in BAD and at - last[0] >= MIN_INTERVAL
 
 
-def _facts(checked: Checked) -> Facts:
+def facts_of(checked: Checked) -> Facts:
+    """What a row of the history has of a result."""
     evidence = checked.evidence
     chain = pack(evidence.chain).decode() if evidence.chain else ""
     reason = "" if checked.verdict in GOOD else checked.reason
-    told = checked.verdict.value, evidence.status, checked.code, reason, evidence.final_url
-    return *told, chain, checked.text_sha256
+    facts = checked.verdict.value, evidence.status, checked.code, reason, evidence.final_url, chain, checked.text_sha256
+    return facts if all(text is None or isinstance(text, int) or text.isascii() for text in facts) else plain(facts)
 
 
 def without_network(checked: Checked) -> Checked:
@@ -147,52 +173,45 @@ def facts_without_network(facts: Facts) -> Facts:
 
 
 def uptime(rows: list[Observed], since: float) -> float | None:
-    """The share of good checks among those that told something, since then; None where there were none.
+    """The share of good checks among those with a result, since then; None where there were none.
 
     Of a row that began earlier, as many checks count as would fall into the time if they were evenly spread.
     """
-    good = told = 0.0
+    good = total = 0.0
     for row in rows:
         if row.last_at < since or row.verdict in ("blocked", "rate-limited") or row.reason.startswith(NO_NETWORK):
             continue
         lasted = row.last_at - row.first_at
         share = 1.0 if row.first_at >= since or not lasted else (row.last_at - since) / lasted
         checks = max(1.0, row.checks * share)
-        told += checks
+        total += checks
         good += checks if row.verdict in GOOD else 0.0
-    return good / told if told else None
+    return good / total if total else None
 
 
 LAYOUT = Layout("health", 1, TABLES)
-LOT = 500  # answers that become observations in one transaction: another run may write in between
+FOLDING = """CREATE TABLE IF NOT EXISTS folding (run TEXT PRIMARY KEY, last INTEGER NOT NULL, network INTEGER NOT NULL,
+    at REAL NOT NULL) WITHOUT ROWID"""
+RUNS = "runs"  # the folder for runs that have not ended, inside the history's
+BLOCK = 500  # results that become observations in one transaction: another run may write in between
 HEAD_DAYS = 180  # for which it is remembered that HEAD and GET disagreed at a host
-ABANDONED_AFTER = 86_400.0  # seconds without a sign of life, after which nobody will go on with a run
-ALIVE_FOR = 60.0  # seconds without a sign of life in which a run may still be alive
+ABANDONED_AFTER = 86_400.0  # seconds after its last result; then a run that was not resumed is settled
 MOST_ROWS = 5_000_000
-OPEN, STOPPED, NETWORK_UP, NETWORK_DOWN = "open", "stopped", "up", "down"
-UNSETTLED = (OPEN, STOPPED)
-
-
-class Unfinished(NamedTuple):
-    """A run that can go on."""
-
-    id: int
-    input: str
-    touched: float
-    process: str
-    state: str
-    answers: int
+EARLIER_VERSION = (
+    "the unfinished run of this was begun by an earlier version of Spaniel, which this version cannot resume. Finish it"
+    " with that version, or leave --resume out: the results that it has are kept in the history"
+)
 
 
 class History:
-    """What fails is an `OSError` or a `sqlite3.Error`; whoever checks links says so once, and goes on without it.
+    """What fails is an `OSError` or a `sqlite3.Error`; callers report it once, and continue without the history.
 
-    `is_shared`: the folder stands in one that people share, as a checkout. Then git is told to leave it alone.
+    `is_shared`: the folder is in one that people share, such as a checkout. Then it gets a `.gitignore`.
     """
 
     def __init__(self, folder: str, *, is_shared: bool = False, now: Callable[[], float] = time.time) -> None:
         self.folder = os.path.abspath(folder)
-        self._is_shared, self._now = is_shared, now
+        self._is_shared, self.now = is_shared, now
         self._reads = Database(self.folder, LAYOUT, patience=1.0, in_shared_folder=is_shared)
         self._writes = Database(self.folder, LAYOUT, in_shared_folder=is_shared)
 
@@ -205,92 +224,96 @@ class History:
         """What became of a file that was damaged; empty where none was."""
         return self._writes.damage or self._reads.damage
 
-    def begin(self, scope: str, input_: str) -> int:
-        """A new run; what others have left behind is tidied up first."""
-        if self._is_shared:
-            self._keep_out_of_git()
-        self._tidy()
-        now = self._now()
-        new = "INSERT INTO runs (scope, input, began, touched, state, process) VALUES (?, ?, ?, ?, ?, ?)"
+    def open_runs(self) -> OpenFolder:
+        """The folder for runs that have not ended; it is created."""
+        above, name = os.path.split(self.folder)
+        outer = open_shared_folder(above, write=True) if self._is_shared else open_folder(above, make=True)
+        with outer, outer.folder(name, make=True) as folder:
+            if self._is_shared and ".gitignore" not in {entry.name for entry in folder.entries()}:
+                folder.write(".gitignore", b"*\n")
+            return folder.folder(RUNS, make=True)
 
-        def work(tx: sqlite3.Connection) -> int:
-            return int(tx.execute(new, (scope, input_, now, now, OPEN, this_process())).lastrowid or 0)
+    def settle(self, run: str, read: Callable[[int, int], Sequence[PastResult]], *, network: bool) -> Iterator[None]:
+        """The results of a run become observations, block by block; it yields after each. `read(after, count)` reads
+        them in the order of their ordinals. If this was cut short, it continues where it was, with the network as
+        it was said then."""
+        self._writes.write(lambda tx: tx.execute(FOLDING))
+        begin = "INSERT OR IGNORE INTO folding VALUES (?, -1, ?, ?)"
+        self._writes.write(lambda tx: tx.execute(begin, (run, network, self.now())))
+        state = "SELECT last, network FROM folding WHERE run = ?"
 
-        return self._writes.write(work)
+        def work(tx: sqlite3.Connection) -> bool:
+            last, had_network = tx.execute(state, (run,)).fetchone()
+            results = read(last, BLOCK)
+            for _, url, host, at, facts, head_differs in results:
+                fold(tx, url, at, facts if had_network else facts_without_network(facts))
+                if head_differs:
+                    tx.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?)", (host, at))
+            if results:
+                tx.execute("UPDATE folding SET last = ? WHERE run = ?", (results[-1][0], run))
+            return bool(results)
 
-    def unfinished(self, scope: str) -> Unfinished | None:
-        """The last run of this that did not come to its end."""
-        columns = "id, input, touched, process, state, (SELECT COUNT(*) FROM answers WHERE run = runs.id)"
-        wanted = f"SELECT {columns} FROM runs WHERE scope = ? AND state IN (?, ?) ORDER BY id DESC"  # noqa: S608
+        while self._writes.write(work):
+            yield
+        self._writes.write(lambda tx: _forget(tx, self.now()))
 
-        def work(db: sqlite3.Connection) -> Unfinished | None:
-            row = db.execute(wanted, (scope, *UNSETTLED)).fetchone()
-            return None if row is None else Unfinished(*row)
+    def forget_run(self, run: str) -> None:
+        """It is settled, and its shard is removed."""
+        self._writes.write(lambda tx: tx.execute("DELETE FROM folding WHERE run = ?", (run,)))
 
-        return self._reads.read(work, None)
+    def is_settling(self, run: str) -> bool:
+        """Whether a run had ended, and was cut short while it was settled."""
+        wanted = "SELECT COUNT(*) FROM folding WHERE run = ?"
+        return self._has("folding") and bool(self._rows(wanted, run)[0][0])
 
-    def is_alive(self, run: Unfinished) -> bool:
-        """Whether another process is at it now."""
-        if run.state == STOPPED or self._now() - run.touched > ALIVE_FOR or run.process == this_process():
-            return False
-        machine, _, number = run.process.rpartition(" ")
-        return machine != platform.node() or not number.isdecimal() or _runs(int(number))
+    def take_earlier_version(self, scope: str, *, resume: bool) -> None:
+        """Results of runs that a version before has left unfinished become observations; a run to be resumed is
+        refused."""
+        if not self._has("answers"):
+            return
+        wanted = "SELECT COUNT(*) FROM runs WHERE scope = ? AND state IN ('open', 'stopped')"
+        if resume and self._rows(wanted, scope)[0][0]:
+            raise SpanielError(Code.BAD_ARGS, field="--resume", reason=EARLIER_VERSION)
+        left = "SELECT id, state FROM runs WHERE touched < ?"  # one that was just written to may still be running
+        for run, state in self._rows(left, self.now() - 60.0):
+            network = self._had_network(run) if state in ("open", "stopped") else state == "up"
+            name = f"version 1, run {run}"
+            for _ in self.settle(name, partial(self._answers, run), network=network):
+                pass
+            self._writes.write(lambda tx: tx.execute("DELETE FROM answers WHERE run = ?", (run,)))  # noqa: B023
+            self._writes.write(lambda tx: tx.execute("DELETE FROM runs WHERE id = ?", (run,)))  # noqa: B023
+            self.forget_run(name)
 
-    def go_on(self, run: Unfinished, input_: str) -> bool:
-        """From now on the run is this process's; False where another was quicker."""
-        mine = "UPDATE runs SET state = ?, input = ?, touched = ?, process = ?"
-        mine += " WHERE id = ? AND process = ? AND touched = ?"
-        given = (OPEN, input_, self._now(), this_process(), run.id, run.process, run.touched)
-        return self._writes.write(lambda tx: tx.execute(mine, given).rowcount) == 1
+    def _answers(self, run: int, after: int, count: int) -> list[PastResult]:
+        columns = "id, asked, host, at, verdict, status, code, reason, final_url, chain, text_sha256"
+        wanted = f"SELECT {columns} FROM answers WHERE run = ? AND id > ? ORDER BY id LIMIT ?"  # noqa: S608
+        rows = self._rows(wanted, run, after, count)
+        return [(id_, url, host, at, tuple(facts), False) for id_, url, host, at, *facts in rows]
 
-    def answers(self, run: int) -> Iterator[tuple[str, Heard, Checked]]:
-        """The URLs that a run has asked, how far each request came, and what was reported."""
-        after = 0
-        wanted = "SELECT id, asked, reached, data FROM answers WHERE run = ? AND id > ? ORDER BY id LIMIT ?"
+    def _had_network(self, run: int) -> bool:
+        best = "SELECT MAX(reached) FROM answers WHERE run = ? GROUP BY host"
+        return HostCounts.of(reach for (reach,) in self._rows(best, run)).had_network
 
-        none: list[tuple[int, str, int, bytes]] = []
-        while rows := self._reads.read(lambda db: db.execute(wanted, (run, after, LOT)).fetchall(), none):  # noqa: B023  read at once
-            for _, asked, heard, data in rows:
-                yield asked, Heard(heard), unpack_checked(data)
-            after = rows[-1][0]
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        nothing: list[tuple[Any, ...]] = []
+        return self._reads.read(lambda db: db.execute(query, values).fetchall(), nothing)
 
-    def note(self, run: int, answers: Sequence[Answer]) -> None:
-        """Written before they are told: what was told is never asked again by a run that goes on."""
-        now = self._now()
-        new = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    def _has(self, table: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
-        def work(tx: sqlite3.Connection) -> None:
-            tx.executemany(new, [answer.row(run) for answer in answers])
-            tx.execute("UPDATE runs SET touched = ? WHERE id = ?", (now, run))
-            hosts = {answer.host for answer in answers if answer.head_differs}
-            tx.executemany("INSERT OR REPLACE INTO hosts VALUES (?, ?)", [(host, now) for host in hosts])
-
-        self._writes.write(work)
-
-    def stop(self, run: int) -> None:
-        """It ended before its end, and may go on later."""
-        self._writes.write(lambda tx: tx.execute("UPDATE runs SET state = ? WHERE id = ?", (STOPPED, run)))
-
-    def settle(self, run: int, *, network: bool) -> None:
-        """A run has ended, and its answers become observations."""
-        state = NETWORK_UP if network else NETWORK_DOWN
-        self._writes.write(lambda tx: tx.execute("UPDATE runs SET state = ? WHERE id = ?", (state, run)))
-        self._fold(run, network=network)
-        self._writes.write(lambda tx: _forget(tx, self._now()))
-
-    def pasts(self, urls: Sequence[tuple[str, str]]) -> dict[str, Past]:
-        """What is known of some URLs, which are given with their hosts."""
-        since = self._now() - HEAD_DAYS * DAY
+    def pasts(self, host: str, urls: Sequence[str]) -> dict[str, Past]:
+        """What is known of some URLs of a host."""
+        since = self.now() - HEAD_DAYS * DAY
         differs = "SELECT 1 FROM hosts WHERE host = ? AND head_differs > ?"
 
         def work(db: sqlite3.Connection) -> dict[str, Past]:
-            hosts = {host: bool(db.execute(differs, (host, since)).fetchone()) for _, host in urls}
-            return {url: past_of(db, url, head_differs=hosts[host]) for url, host in urls}
+            head_differs = bool(db.execute(differs, (host, since)).fetchone())
+            return {url: past_of(db, url, head_differs=head_differs) for url in urls}
 
         return self._reads.read(work, {})
 
     def past(self, url: str, host: str = "") -> Past:
-        return self.pasts([(url, host)]).get(url, NOTHING)
+        return self.pasts(host, [url]).get(url, NOTHING)
 
     def of(self, url: str) -> list[Observed]:
         """All that is known of a URL, the oldest first."""
@@ -298,72 +321,17 @@ class History:
         return self._reads.read(lambda db: rows_of(db, url)[::-1], nothing)
 
     def last(self, url: str) -> Observed | None:
-        """The last that was told of it."""
+        """The newest."""
         rows = self.of(url)
         return rows[-1] if rows else None
 
     def uptime(self, url: str, days: float = 30) -> float | None:
         """The share of good checks; None where nothing is known."""
-        return uptime(self.of(url), self._now() - days * DAY)
-
-    def _fold(self, run: int, *, network: bool) -> None:
-        columns = "id, asked, at, verdict, status, code, reason, final_url, chain, text_sha256"
-        wanted = f"SELECT {columns} FROM answers WHERE run = ? ORDER BY id LIMIT ?"  # noqa: S608  names of ours
-
-        def work(tx: sqlite3.Connection) -> bool:
-            rows = tx.execute(wanted, (run, LOT)).fetchall()
-            for _, asked, at, *facts in rows:
-                fold(tx, asked, at, tuple(facts) if network else facts_without_network(tuple(facts)))
-            if rows:
-                tx.execute("DELETE FROM answers WHERE run = ? AND id <= ?", (run, rows[-1][0]))
-            return bool(rows)
-
-        while self._writes.write(work):
-            pass
-
-    def _tidy(self) -> None:
-        """Runs that were killed while they were settled, or that nobody went on with."""
-        left = (
-            "SELECT id, state FROM runs WHERE (state IN (?, ?) AND touched < ?)"
-            " OR (state IN (?, ?) AND EXISTS (SELECT 1 FROM answers WHERE run = runs.id))"
-        )
-        long_ago = self._now() - ABANDONED_AFTER
-        states = (*UNSETTLED, long_ago, NETWORK_UP, NETWORK_DOWN)
-        for run, state in self._writes.write(lambda tx: tx.execute(left, states).fetchall()):
-            self.settle(run, network=self._had_network(run) if state in UNSETTLED else state == NETWORK_UP)
-
-    def _had_network(self, run: int) -> bool:
-        counts, best = HostCounts(), "SELECT MAX(reached) FROM answers WHERE run = ? GROUP BY host"
-        for (heard,) in self._writes.write(lambda tx: tx.execute(best, (run,)).fetchall()):
-            counts = counts.with_one(heard)
-        return counts.had_network
-
-    def _keep_out_of_git(self) -> None:
-        above, name = os.path.split(self.folder)
-        with open_shared_folder(above, write=True) as outer, outer.folder(name, make=True) as folder:
-            if ".gitignore" not in {entry.name for entry in folder.entries()}:
-                folder.write(".gitignore", b"*\n")
-
-
-def this_process() -> str:
-    return f"{platform.node()} {os.getpid()}"
-
-
-def _runs(process: int) -> bool:
-    if os.name == "nt":  # where this signal would not ask, but end it
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's
-        return True
-    return True
+        return uptime(self.of(url), self.now() - days * DAY)
 
 
 def _forget(tx: sqlite3.Connection, now: float) -> None:
-    """What is very old, runs that are over; and where there are still too many rows, the oldest of them."""
-    tx.execute("DELETE FROM runs WHERE state NOT IN (?, ?) AND touched < ?", (*UNSETTLED, now - ABANDONED_AFTER))
+    """What is very old; and where there are still too many rows, the oldest of them."""
     tx.execute("DELETE FROM health WHERE last_at < ?", (now - KEPT_DAYS * DAY,))
     tx.execute("DELETE FROM hosts WHERE head_differs < ?", (now - HEAD_DAYS * DAY,))
     many = tx.execute("SELECT COUNT(*) FROM health").fetchone()[0]

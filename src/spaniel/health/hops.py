@@ -18,20 +18,21 @@ from spaniel.verdicts import Hop
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
     from spaniel.net.redirects import Ask
-    from spaniel.pipeline.retrieve import Door, Turn
+    from spaniel.pipeline.retrieve import Door
     from spaniel.url.value import Url
 
 MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
 
 
-class Ways(NamedTuple):
+class LinkOptions(NamedTuple):
     """How links are asked: the same for all of a run."""
 
-    options: RequestOptions = RequestOptions()
+    request: RequestOptions = RequestOptions()
     politeness: Politeness = Politeness(at_once=4, delay_seconds=0.0, respect_delays=True)
     domains: DomainRules = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS
@@ -39,7 +40,7 @@ class Ways(NamedTuple):
     seconds: float = CHECK_TIMEOUT_SECONDS.default
     head_seconds: float = 10.0  # for HEAD: some servers never answer it
     content_seconds: float = CHECK_CONTENT_SECONDS.default  # for a whole body that is measured, of any size
-    heed_robots: bool = False
+    respect_robots: bool = False
     soft_404: bool = False  # ask for a page that cannot exist, too, and compare: takes GET, and one more request
     use_head: bool = True
     confirm_head: bool = True  # see whether HEAD tells the truth at a host before it is believed there
@@ -99,28 +100,28 @@ class LinkHops(Hops):
         return "; ".join(f"{name}={value}" for name, value in jar.items()) if jar else ""
 
 
-async def follow(hops: LinkHops, door: Door, ask: Ask, ways: Ways, limit: int) -> Page:
+async def follow(hops: LinkHops, door: Door, ask: Ask, options: LinkOptions, limit: int) -> Page:
     """The answer at the end of the redirects, whatever its status; a redirect itself if none is to be followed."""
-    visitor = _LinkVisitor(hops.deadline, door, ask, ways)
-    return await redirects.follow(hops, door.guard, visitor, ways.domains, limit or None)
+    visitor = _LinkVisitor(hops.deadline, door, ask, options)
+    return await redirects.follow(hops, door.guard, visitor, options.domains, limit or None)
 
 
 class _LinkVisitor:
     """At each hop: leave the host alone if it asked for that, obey robots.txt if asked to, take a turn, ask."""
 
-    __slots__ = ("_ask", "_door", "_turn", "_ways", "deadline")
-    _turn: Turn
+    __slots__ = ("_ask", "_door", "_options", "_turn", "deadline")
+    _turn: HostTurn
     wait = None  # the run waits, with other links meanwhile
 
-    def __init__(self, deadline: Deadline, door: Door, ask: Ask, ways: Ways) -> None:
-        self.deadline, self._door, self._ask, self._ways = deadline, door, ask, ways
+    def __init__(self, deadline: Deadline, door: Door, ask: Ask, options: LinkOptions) -> None:
+        self.deadline, self._door, self._ask, self._options = deadline, door, ask, options
 
-    async def admit(self, hops: LinkHops, target: Target) -> Turn:
-        url, door, ways, politeness = hops.url, self._door, self._ways, self._ways.politeness
+    async def admit(self, hops: LinkHops, target: Target) -> HostTurn:
+        url, door, options, politeness = hops.url, self._door, self._options, self._options.politeness
         _leave_alone(door, url.origin, politeness)
         hops.go_to(target)
-        if ways.heed_robots:
-            permission = await door.robots.require(url, target, self.deadline, ways.options.headers)
+        if options.respect_robots:
+            permission = await door.robots.require(url, target, self.deadline, options.request.headers)
             if permission.crawl_delay:
                 door.hosts.set_crawl_delay(url.host, permission.crawl_delay)
         self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(politeness))
@@ -129,10 +130,10 @@ class _LinkVisitor:
     def request(self, hops: LinkHops, target: Target) -> Awaitable[Page]:
         is_new = target is not hops.target
         if is_new or self.deadline.phase == "queue":  # it waited, and the host may have asked for time meanwhile
-            _leave_alone(self._door, hops.url.origin, self._ways.politeness)
+            _leave_alone(self._door, hops.url.origin, self._options.politeness)
         if is_new:
             hops.go_to(target)
-        options, cookie = self._ways.options._replace(before_repeat=self._turn.again), hops.cookie()
+        options, cookie = self._options.request._replace(before_repeat=self._turn.again), hops.cookie()
         if cookie:
             options = options._replace(more={**options.more, "Cookie": cookie})
         hops.is_asked = True

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.links import Checked, Finding, Remark
-from spaniel.health.page_patterns import FOR_SALE, LOGIN, signs
+from spaniel.health.links import Checked, LinkFinding, Remark
+from spaniel.health.page_patterns import FOR_SALE, LOGIN, load_patterns
 from spaniel.url.value import split
 from spaniel.verdicts import ANYTHING, Change, Verdict, asserts_content, decide
 
@@ -67,43 +67,47 @@ def _changes(observation: Observation, expected: Expected) -> tuple[Change, ...]
             found.append(Change("sha256", expected.sha256, content.sha256 or "not read to its end"))
     wanted = expected.content_type
     may_differ = expected.type_may_change or (expected.redirect_is_fine and observation.is_redirected)
-    if wanted is not None and not may_differ and not signs().same_type(wanted, observation.content_type):
+    if wanted is not None and not may_differ and not load_patterns().same_type(wanted, observation.content_type):
         found.append(Change("content-type", wanted, observation.content_type))
     return tuple(found)
 
 
 def _why_suspect(observation: Observation) -> str:
     """Why the end of some redirects is not the page under a new address."""
-    first, last, known = split(observation.evidence.chain[0].url), split(observation.evidence.final_url), signs()
+    first, last, known = (
+        split(observation.evidence.chain[0].url),
+        split(observation.evidence.final_url),
+        load_patterns(),
+    )
     if observation.page_type == "login" and not known.is_login(first):
         return LOGIN
     return known.why_suspect(first, last) or (FOR_SALE if observation.is_parked else "")
 
 
-def findings_of(observation: Observation, past: Past) -> tuple[Finding, ...]:
+def findings_of(observation: Observation, past: Past) -> tuple[LinkFinding, ...]:
     seen = observation.soft_404 or observation.is_parked or observation.fragments
     if not seen and observation.certificate_ends is None and not past.final_url:
         return ()  # as of most links
     return tuple(_findings(observation, past))
 
 
-def _findings(observation: Observation, past: Past) -> Iterator[Finding]:
+def _findings(observation: Observation, past: Past) -> Iterator[LinkFinding]:
     if observation.soft_404:
         text = "The page looks like one that says 'not found': a page that cannot exist looks the same."
-        yield Finding(Remark.SOFT_404, text)
+        yield LinkFinding(Remark.SOFT_404, text)
     if observation.is_parked:
-        yield Finding(Remark.PARKED, Remark.PARKED.meaning)
+        yield LinkFinding(Remark.PARKED, Remark.PARKED.meaning)
     for fragment in observation.fragments:
         name = fragment.name.removeprefix("#")
         if fragment.found is False:
-            yield Finding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{shown(name)}'.", fragment.name)
+            yield LinkFinding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{shown(name)}'.", fragment.name)
         elif fragment.found is None:
             text = f"Whether the page has an anchor '#{shown(name)}' is not known."
-            yield Finding(Remark.FRAGMENT_UNKNOWN, text, fragment.name)
+            yield LinkFinding(Remark.FRAGMENT_UNKNOWN, text, fragment.name)
     if (soon := ending(observation.certificate_ends, observation.at)) is not None:
         yield soon
     if _chain_changed(observation, past):
-        yield Finding(Remark.CHAIN_CHANGED, f"It led to {past.final_url} before; the redirects are others now.")
+        yield LinkFinding(Remark.CHAIN_CHANGED, f"It led to {past.final_url} before; the redirects are others now.")
 
 
 def _chain_changed(observation: Observation, past: Past) -> bool:
@@ -118,10 +122,10 @@ DAY = 86_400.0
 SOON = 14 * DAY
 
 
-def ending(ends: float | None, now: float) -> Finding | None:
+def ending(ends: float | None, now: float) -> LinkFinding | None:
     """What is to be said of a certificate that ends within fourteen days."""
     if ends is None or ends - now > SOON:
         return None
     days = math.floor((ends - now) / DAY)
     left = "in less than a day" if days < 1 else "in 1 day" if days == 1 else f"in {days} days"
-    return Finding(Remark.CERTIFICATE_ENDING, f"Its certificate ends {left}.")
+    return LinkFinding(Remark.CERTIFICATE_ENDING, f"Its certificate ends {left}.")

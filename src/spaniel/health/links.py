@@ -55,7 +55,7 @@ class Remark(StrEnum):
     PARKED = "parked", "The page says that its domain is for sale.", "warning", True
 
 
-class Finding(NamedTuple):
+class LinkFinding(NamedTuple):
     remark: Remark
     text: str  # a sentence for people
     fragment: str = ""  # that it is about: it concerns the places that ask for it, and no others
@@ -73,7 +73,7 @@ class Checked(NamedTuple):
     changes: tuple[Change, ...] = ()
     text_sha256: str = ""  # of the extracted text, where the content was read
     text_changed: bool | None = None  # whether that differs from last time; None where nobody knows
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LinkFinding, ...] = ()
     failures: int = 0  # checks that failed in a row, this one included: "failing (n of 3)"
     archived: str = ""  # an archive's copy that is suggested for a dead one
 
@@ -115,8 +115,6 @@ def by_fragment(checked: Checked) -> Iterator[Checked]:
 
 _HALF = re.compile(r"\\udc([89a-f][0-9a-f])")
 _encode = msgspec.json.Encoder().encode
-unpack_link = msgspec.json.Decoder(Link).decode
-unpack_checked = msgspec.json.Decoder(Checked).decode
 unpack_chain = msgspec.json.Decoder(tuple[Hop, ...]).decode
 
 

@@ -1,4 +1,4 @@
-"""What is recognized by patterns (`page_patterns.toml`): challenges, logins, parked domains, soft 404s."""
+"""Recognizes challenges, logins, parked domains and soft 404s by the patterns of `page_patterns.toml`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 LOGIN, FOR_SALE = "it ends at a login", "it ends at a domain that is for sale"
-LOOKED_AT = 8_000  # characters of a text in which words are looked for
+LOOKED_AT = 8_000  # characters of a text that are searched for words
 
 
-class Signs(NamedTuple):
-    endings: frozenset[str]  # of a page's name, which do not count
+class PagePatterns(NamedTuple):
+    """The patterns. URLs are recognized by their path segments, in lower case and without their ending."""
+
+    endings: frozenset[str]  # of file names, which are ignored
     login: frozenset[str]
     login_hosts: frozenset[str]
     root: frozenset[str]
-    page_names: frozenset[str]  # of a query that tells pages at one path apart
+    page_names: frozenset[str]  # query parameters that name a page
     error: frozenset[str]
-    types: Mapping[str, str]  # an old name to the usual one
+    types: Mapping[str, str]  # old content types and their current names
     challenge: Mapping[str, tuple[str, ...]]
     missing_text: tuple[str, ...]
     parked_hosts: HostList
@@ -35,7 +37,7 @@ class Signs(NamedTuple):
     parked_words: int
 
     def why_suspect(self, first: Url, last: Url) -> str:
-        """Why the end of some redirects is not the page under a new address; "" where nothing speaks against it."""
+        """Say why the final URL of redirects is not the page at a new URL; "" if it may be."""
         if self.is_login(last) and not self.is_login(first):
             return LOGIN
         if last.host != first.host and last.host.partition(".")[0] in self.login_hosts:
@@ -59,7 +61,6 @@ class Signs(NamedTuple):
         return "/".join(self._segments(url)) in self.root
 
     def _names_a_page(self, url: Url) -> bool:
-        """Whether its query does."""
         names = {part.partition("=")[0].lower() for part in (url.query or "").split("&")}
         return not self.page_names.isdisjoint(names)
 
@@ -74,42 +75,42 @@ class Signs(NamedTuple):
         return host in self.parked_hosts
 
     def looks_parked(self, text: str) -> bool:
-        """Whether the text of a page says that its domain is for sale."""
+        """Whether a page says that its domain is for sale."""
         if len(text.split(None, self.parked_words)) > self.parked_words:
             return False
         beginning = text[:LOOKED_AT].lower()
         return any(words in beginning for words in self.parked_text)
 
     def says_missing(self, text: str) -> bool:
-        """Whether a short text says that a page is not there."""
+        """Whether a short text says that a page does not exist."""
         beginning = text[:LOOKED_AT].lower()
         return any(words in beginning for words in self.missing_text)
 
     def is_challenge(self, headers: Mapping[str, str]) -> bool:
-        """By the headers alone."""
-        if self.challenge.keys().isdisjoint(headers):
-            return False
-        for name, values in self.challenge.items():
-            if name in headers and any(value in headers[name].lower() for value in values):
-                return True
-        return False
+        """Whether the headers show that the response is a challenge."""
+        return not self.challenge.keys().isdisjoint(headers) and any(
+            value in headers[name].lower()
+            for name, values in self.challenge.items()
+            if name in headers
+            for value in values
+        )
 
     def same_type(self, one: str, other: str) -> bool:
-        """Parameters do not count, nor does an old name of the same type."""
-        return self._plain(one) == self._plain(other)
+        """Compare content types without parameters; old names are the same type."""
+        return self._current_type(one) == self._current_type(other)
 
-    def _plain(self, written: str) -> str:
+    def _current_type(self, written: str) -> str:
         essence = written.partition(";")[0].strip().lower()
         return self.types.get(essence, essence)
 
 
 @cache
-def signs() -> Signs:
-    """As they are shipped, strictly read."""
+def load_patterns() -> PagePatterns:
+    """Read the table that is part of the package."""
     path = os.path.join(os.path.dirname(__file__), "page_patterns.toml")
-    table = Table(read_toml(path, "the checker's signs"), "page_patterns.toml")
+    table = Table(read_toml(path, "the page patterns"), "page_patterns.toml")
     parked = table.table("parked")
-    found = Signs(
+    found = PagePatterns(
         endings=frozenset(table.texts("endings")),
         login=frozenset(table.texts("login")),
         login_hosts=frozenset(table.texts("login_hosts")),
@@ -128,9 +129,11 @@ def signs() -> Signs:
     return found
 
 
-SHINGLE = 5  # words; characters, of scripts that write no blanks between words
-ALIKE = 0.9
-FEWEST = 20  # words: pages of less are alike only if they are the same
+# -- Soft 404s: compare a page with the response to a URL that does not exist
+
+SHINGLE = 5  # words, or characters in scripts without blanks between words
+SAME = 0.9  # resemblance from which two pages are the same (chosen)
+FEWEST = 20  # words: shorter pages must be equal
 LONGEST = 100_000  # characters of a text that are compared
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -139,45 +142,45 @@ _WORD = re.compile(f"[{_WITHOUT_BLANKS}]|[^\\W{_WITHOUT_BLANKS}]+")
 
 
 def sibling_of(url: Url, name: str) -> Url | None:
-    """A page of the same directory, and with the same ending, by a name that nobody has given. The root has none."""
+    """Return a URL in the same directory with a made-up name and the same extension; None for the root."""
     parts = url.path.rstrip("/").split("/")
     if len(parts) < 2:
         return None
     slashes = url.path[len(url.path.rstrip("/")) :]
     stem, dot, ending = parts[-1].rpartition(".")
-    known = bool(stem) and ending.isalnum() and len(ending) <= 5
-    parts[-1] = f"{name}{dot}{ending}" if known else name
+    is_extension = bool(stem) and ending.isalnum() and len(ending) <= 5
+    parts[-1] = f"{name}{dot}{ending}" if is_extension else name
     return url._replace(path="/".join(parts) + slashes, query=None, fragment=None)
 
 
 class PageText(NamedTuple):
-    """What a page says."""
+    """The text of a page."""
 
     title: str = ""
     text: str = ""
-    has_scripts: bool = False  # which may write what the text has not
+    has_scripts: bool = False  # which may add text
 
 
 def looks_missing(page: PageText, of: Url, other: PageText, sibling: Url) -> bool | None:
-    """Whether a page and a page that cannot exist say the same, their own addresses aside; None where none can tell.
+    """Whether a page has the same text as a page that cannot exist, ignoring the words of their URLs; None if unclear.
 
-    Under 20 words the two must be equal, the title included. A short page with scripts may be a shell that every path
-    of an application gets: that is a missing page only if it says so.
+    Under 20 words, the two must be equal, including the title. A short page with scripts may be the shell that an
+    application returns for every path; it is missing only if it says so.
     """
-    named = frozenset(_words(unquote(f"{of.path} {of.query or ''} {sibling.path}")))
-    one, two = _without(page.text, named), _without(other.text, named)
+    url_words = frozenset(_words(unquote(f"{of.path} {of.query or ''} {sibling.path}")))
+    one, two = _words_except(page.text, url_words), _words_except(other.text, url_words)
     if min(len(one), len(two)) >= FEWEST:
-        return resemblance(one, two) >= ALIKE
-    one, two = [*_without(page.title, named), *one], [*_without(other.title, named), *two]
+        return resemblance(one, two) >= SAME
+    one, two = [*_words_except(page.title, url_words), *one], [*_words_except(other.title, url_words), *two]
     if not one or not two:
         return None
     if one != two:
         return False
-    return True if signs().says_missing(f"{page.title}\n{page.text}") else None if page.has_scripts else True
+    return True if load_patterns().says_missing(f"{page.title}\n{page.text}") else None if page.has_scripts else True
 
 
 def resemblance(one: list[str], other: list[str]) -> float:
-    """Shared shingles among all of both: 1 for the same text."""
+    """Return the share of word sequences (shingles) that both texts have: 1 for the same text."""
     first, second = _shingles(one), _shingles(other)
     every = len(first | second)
     return len(first & second) / every if every else 0.0
@@ -187,8 +190,8 @@ def _shingles(words: list[str]) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
-def _without(text: str, named: frozenset[str]) -> list[str]:
-    return [word for word in _words(text[:LONGEST]) if word not in named]
+def _words_except(text: str, excluded: frozenset[str]) -> list[str]:
+    return [word for word in _words(text[:LONGEST]) if word not in excluded]
 
 
 def _words(text: str) -> Iterable[str]:

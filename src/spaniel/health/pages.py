@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
-from spaniel.health.page_patterns import signs
-from spaniel.pipeline.page_types import Evidence, page_type_of
-from spaniel.reading import read
+from spaniel.health.page_patterns import load_patterns
+from spaniel.pipeline.page_types import PageEvidence, page_type_of
+from spaniel.reading import read_as
 from spaniel.reading.html.parse import parse_html
-from spaniel.reading.kinds import parse_type
+from spaniel.reading.kinds import kind_of, parse_type
 from spaniel.verdicts import Content, Fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from turbohtml import Document as Tree
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document
+    from spaniel.reading.kinds import DetectedKind
     from spaniel.verdicts import Expected
 
 KEPT = 2 << 20  # bytes of the beginning that are kept to be read
@@ -93,7 +94,7 @@ class Body:
 
 
 KINDS = ("html", "text")
-NOTHING_OF_IT = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
+OTHER_PAGES = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
 MARKUP = frozenset({"application/xhtml+xml", "application/xml"})
 CHALLENGE = "challenge"
 _REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
@@ -106,15 +107,13 @@ MOST_REFRESH_SECONDS = 30  # a page that waits longer is one to be read, such as
 AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the spot; others: beside the event loop
 
 
-class Reads(Protocol):
-    """Reads long pages where they hold up nobody."""
+class BodyReader(Protocol):
+    """BodyReader long pages where they hold up nobody."""
 
-    async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
-    ) -> Document: ...
+    async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document: ...
 
 
-class Seen(NamedTuple):
+class CheckedPage(NamedTuple):
     """What was seen of a page."""
 
     text: str = ""  # extracted; "" where there is none, or not all of it
@@ -128,34 +127,34 @@ class Seen(NamedTuple):
     soft_404: bool | None = None
 
 
-NOTHING_SEEN = Seen()
+NO_FACTS = CheckedPage()
 
 
-def tells_something(content_type: str | None) -> bool:
+def may_have_signs(content_type: str | None) -> bool:
     """Whether the beginning of a body with this type may say that it is not the page: pictures and archives do not."""
     essence = parse_type(content_type)[0]
     return not essence or essence.startswith("text/") or essence in MARKUP
 
 
-def look_at_head(page: Page) -> Seen:
+def look_at_head(page: Page) -> CheckedPage:
     """Look at an answer that has no body."""
-    if signs().is_challenge(page.headers):
-        return Seen(page_type=CHALLENGE)
-    return Seen(is_parked=True) if page.ok and signs().is_parking_host(page.url.host) else NOTHING_SEEN
+    if load_patterns().is_challenge(page.headers):
+        return CheckedPage(page_type=CHALLENGE)
+    return CheckedPage(is_parked=True) if page.ok and load_patterns().is_parking_host(page.url.host) else NO_FACTS
 
 
 async def look_at(
-    page: Page, body: Body | None, hops: LinkHops, reads: Reads | None, fragments: Sequence[str] = ()
-) -> Seen:
+    page: Page, body: Body | None, hops: LinkHops, reads: BodyReader | None, fragments: Sequence[str] = ()
+) -> CheckedPage:
     """Look at an answer. `body` is what was taken of it, where more than its beginning was wanted."""
     kept = bytes(body.kept) if body is not None and page.ok else page.body
     is_all = body.is_kept if body is not None and page.ok else True
     document = await _read(page, kept, hops, reads) if kept and is_all else None
     text = document.markdown if document is not None else ""
-    page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
-    is_challenge = not page_type and signs().is_challenge(page.headers)
-    parked = page.ok and (signs().is_parking_host(page.url.host) or signs().looks_parked(text))
-    return Seen(
+    page_type = page_type_of(PageEvidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
+    is_challenge = not page_type and load_patterns().is_challenge(page.headers)
+    parked = page.ok and (load_patterns().is_parking_host(page.url.host) or load_patterns().looks_parked(text))
+    return CheckedPage(
         text=text,
         title=((document.title or document.metadata.title) or "") if document is not None else "",
         has_scripts=b"<script" in kept.lower(),
@@ -167,21 +166,22 @@ async def look_at(
     )
 
 
-async def _read(page: Page, body: bytes, hops: LinkHops, reads: Reads | None) -> Document | None:
+async def _read(page: Page, body: bytes, hops: LinkHops, reads: BodyReader | None) -> Document | None:
     """The page's text; None where it has none that can be read."""
-    given = body, page.headers.get("content-type"), page.url.href, KINDS
+    url = page.url.href
     try:
+        kind = kind_of(page.headers.get("content-type"), body, KINDS)
         if reads is not None:
-            return await reads.read(*given, hops.deadline)
+            return await reads.read(body, kind, url, hops.deadline)
         if len(body) <= AT_ONCE and body.count(b"<") <= TAGS:
-            return read(*given)
-        return await asyncio.to_thread(read, *given)
+            return read_as(kind, body, url)
+        return await asyncio.to_thread(read_as, kind, body, url)
     except SpanielError:
         return None
 
 
 async def _refresh(body: bytes, page: Page) -> str:
-    if not _REFRESH.search(body) or not tells_something(page.headers.get("content-type")):
+    if not _REFRESH.search(body) or not may_have_signs(page.headers.get("content-type")):
         return ""
     return await asyncio.to_thread(refresh_of, body, page.headers.get("content-type"))
 

@@ -7,8 +7,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.links import Checked, Link, Place
-from spaniel.registry.folder import authority
-from spaniel.registry.record import DEPRECATED
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.verdicts import DAY, Expected, Verdict
 
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from spaniel.health.history import Observed
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "priorities.toml")
 EARLY = 0.1  # of the time between two checks: a job that runs daily does not run at the same second
@@ -85,8 +83,10 @@ class Wanted(NamedTuple):
         return self != Wanted()
 
 
-def links(records: Iterable[Record], priorities: Priorities, scheme: str = "") -> Iterator[Link | Checked]:
+def links(records: Iterable[LinkRecord], priorities: Priorities, scheme: str = "") -> Iterator[Link | Checked]:
     """A link for each record; `scheme` rules over what files say. One that is deprecated is skipped, and told so."""
+    from spaniel.registry.record import DEPRECATED
+
     for record in records:
         link = _link(record, priorities, scheme)
         if record.is_deprecated:
@@ -107,13 +107,13 @@ def wanted(
             yield link
 
 
-def _link(record: Record, priorities: Priorities, scheme: str) -> Link:
+def _link(record: LinkRecord, priorities: Priorities, scheme: str) -> Link:
     url = f"{scheme}://{record.host}{record.path}" if scheme else record.url
     priority = priorities.of(record.keys.get(PRIORITY), record.categories)
     return Link(url, (), (_place(record),), expected_of(record), priority)
 
 
-def expected_of(record: Record) -> Expected:
+def expected_of(record: LinkRecord) -> Expected:
     """What a record asserts: alone, that it is answered by content or a redirect (DB-06); else its content (DB-07).
 
     `content-type: X-301-Redirect` is kept as it is: it asserts that the URL redirects, and how.
@@ -131,7 +131,7 @@ def expected_of(record: Record) -> Expected:
     )
 
 
-def _place(record: Record) -> Place:
+def _place(record: LinkRecord) -> Place:
     """The path itself, where somebody would change it."""
     found = _PATH_LINE.search(record.text)
     if found is None:
@@ -144,6 +144,8 @@ def read_aliases(texts: Iterable[str]) -> dict[str, str]:
     """`--map ORIGINAL=ALIAS`: hosts, and what is asked in their place: a host, or a scheme and a host."""
     aliases: dict[str, str] = {}
     for text in texts:
+        from spaniel.registry.folder import authority  # a check of documents loads no registry
+
         original, found, alias = text.partition("=")
         scheme, named, host = alias.rpartition("://")
         if not found or authority(original) is None or authority(host) is None or (named and scheme not in _WEB):

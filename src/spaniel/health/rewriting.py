@@ -1,4 +1,4 @@
-"""New addresses written into the documents that mention the old ones, or shown as a diff."""
+"""Replaces URLs in documents: plans the changes, shows them as a diff, writes them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
 from spaniel.files import write_atomically
-from spaniel.health.documents import encoding, kinds
+from spaniel.health.documents import kinds
 from spaniel.health.documents.quoting import encode
-from spaniel.health.files import LARGEST, read_bytes
+from spaniel.health.files import LARGEST, decode, read_bytes
 from spaniel.health.filters import SCHEME, web_address
 from spaniel.health.links import file_name
+from spaniel.sources.kinds import COMPRESSED
 from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from spaniel.health.documents.encoding import Decoded
     from spaniel.health.documents.mentions import Mention
+    from spaniel.health.files import DecodedText
     from spaniel.health.links import Checked, Place
 
     Span = tuple[int, int]
 
 
-def _everywhere(_host: str) -> str | None:
-    return None
-
-
-class Wishes(NamedTuple):
+class FixOptions(NamedTuple):
     """What may be written."""
 
-    temporary_too: bool = False  # redirects that need not stay
-    archive: bool = False  # copies in an archive, for links that are dead
-    refused_host: Callable[[str], str | None] = _everywhere  # why a host is not allowed: `Allowlist.refusal`
+    temporary_too: bool = False  # targets of temporary redirects
+    archive: bool = False  # archived copies of dead links
+    refuse_host: Callable[[str], str | None] = lambda _host: None  # says why a host is not allowed: `Allowlist.refusal`
 
 
-PERMANENT_ONLY = Wishes()
+PERMANENT_ONLY = FixOptions()
 
 
-class Successor(NamedTuple):
-    """A new address, or why there is none."""
+class Replacement(NamedTuple):
+    """The new URL of a link, or why it has none."""
 
     url: str = ""
     why: str = ""
@@ -49,52 +46,55 @@ class Successor(NamedTuple):
     suggestion: str = ""
 
 
-def successor(checked: Checked, wishes: Wishes = PERMANENT_ONLY) -> Successor | None:
-    """What is to be written in place of a link; None for one with which nothing is wrong."""
+def replacement_for(checked: Checked, options: FixOptions = PERMANENT_ONLY) -> Replacement | None:
+    """Return what to write in place of a link; None for a link without a problem."""
     if checked.verdict is Verdict.MOVED and checked.move is not None:
-        return _moved(checked, wishes)
+        return _moved(checked, options)
     if checked.verdict is Verdict.DEAD and checked.archived:
-        if not wishes.archive:
-            return Successor(refusal="dead; an archive has a copy (--archive writes it)", suggestion=checked.archived)
-        return _allowed(checked.archived, "", wishes, "dead: an archive's copy")
+        if not options.archive:
+            refusal = "dead; an archive has a copy (--archive writes it)"
+            return Replacement(refusal=refusal, suggestion=checked.archived)
+        return _if_allowed(checked.archived, "", options, "dead: archived copy")
     return None
 
 
-def _moved(checked: Checked, wishes: Wishes) -> Successor:
+def _moved(checked: Checked, options: FixOptions) -> Replacement:
     move = checked.move
     if move is None or not move.to:
-        return Successor(refusal="nobody knows where it moved to")
+        return Replacement(refusal="its new URL is unknown")
     if move.is_suspect:
         why = move.why_suspect or "it may not be the same page"
-        return Successor(refusal=f"its end is suspect: {why}", suggestion=move.to)
-    if not move.is_permanent and not wishes.temporary_too:
-        return Successor(refusal="moved for a time only (--temporary-too writes it)", suggestion=move.to)
-    return _allowed(move.to, checked.link.url, wishes, "moved" if move.is_permanent else "moved for a time")
+        return Replacement(refusal=f"its redirect is suspect: {why}", suggestion=move.to)
+    if not move.is_permanent and not options.temporary_too:
+        return Replacement(refusal="moved temporarily (--temporary-too writes it)", suggestion=move.to)
+    return _if_allowed(move.to, checked.link.url, options, "moved" if move.is_permanent else "moved temporarily")
 
 
-def _allowed(to: str, old: str, wishes: Wishes, why: str) -> Successor:
-    """A page of the web, on a host that is allowed, and not one that gives encryption up."""
+def _if_allowed(to: str, old: str, options: FixOptions, why: str) -> Replacement:
+    """Only a web URL without credentials, on a host that is allowed, and not http in place of https."""
     from spaniel.url import parse
 
     try:
         url = parse(to)
     except SpanielError as error:
-        return Successor(refusal=f"its new address is none: {error.message}")
+        return Replacement(refusal=f"its new URL is invalid: {error.message}")
     if "@" in to.partition("://")[2].partition("/")[0]:
-        return Successor(refusal="its new address has a name and a password in it")
+        return Replacement(refusal="its new URL contains a user name or password")
     if old.startswith("https:") and url.scheme == "http":
-        return Successor(refusal="it moved from https to http", suggestion=url.href)
-    if (refusal := wishes.refused_host(url.host)) is not None:
-        return Successor(refusal=f"its new host {url.host} is not written: {refusal}", suggestion=url.href)
-    return Successor(url.href, why)
+        return Replacement(refusal="it moved from https to http", suggestion=url.href)
+    if (refusal := options.refuse_host(url.host)) is not None:
+        return Replacement(refusal=f"its new host {url.host} is not written: {refusal}", suggestion=url.href)
+    return Replacement(url.href, why)
 
 
-CONTEXT = 3
+# -- Diff
+
+CONTEXT = 3  # lines around a change
 NO_NEWLINE = "\\ No newline at end of file\n"
 
 
-def unified(name: str, text: str, changes: Mapping[tuple[int, int], str]) -> Iterator[str]:
-    """The lines of the diff of one file; those of the file with their own ends, LF alone counting as one."""
+def diff_lines(name: str, text: str, changes: Mapping[Span, str]) -> Iterator[str]:
+    """Yield the unified diff of one file. Only LF ends a line; line ends are kept."""
     lines = _lines(text)
     edits = list(_edits(text, lines, changes))
     if not edits:
@@ -120,13 +120,13 @@ def unified(name: str, text: str, changes: Mapping[tuple[int, int], str]) -> Ite
 
 
 def _lines(text: str) -> list[str]:
-    """By LF, as diff has it: a lone CR is a character like any other."""
+    """Split at LF, as `diff` does: a lone CR is an ordinary character."""
     parts = text.split("\n")
     return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _edits(text: str, lines: list[str], changes: Mapping[tuple[int, int], str]) -> Iterator[tuple[int, int, list[str]]]:
-    """Lines from, to, and what comes in their place; changes that touch the same lines are one edit."""
+def _edits(text: str, lines: list[str], changes: Mapping[Span, str]) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the first line, the line after the last, and the new lines; changes of the same line are one edit."""
     waiting = sorted(changes.items(), reverse=True)
     number = end = 0
     while waiting:
@@ -147,7 +147,7 @@ def _edits(text: str, lines: list[str], changes: Mapping[tuple[int, int], str]) 
 
 
 def _groups(edits: list[tuple[int, int, list[str]]]) -> Iterator[list[tuple[int, int, list[str]]]]:
-    """Edits that are near enough to stand in one hunk."""
+    """Group edits that are close enough for one hunk."""
     group = edits[:1]
     for edit in edits[1:]:
         if edit[0] - group[-1][1] > 2 * CONTEXT:
@@ -157,35 +157,37 @@ def _groups(edits: list[tuple[int, int, list[str]]]) -> Iterator[list[tuple[int,
     yield group
 
 
+# -- Changes of documents
+
 ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-COMPRESSED = "its file is compressed, or cannot be read; change it by hand"
-CHANGED = "the file has changed since it was checked; check it again"
+UNREADABLE = "its file is compressed or cannot be read; change it manually"
+CHANGED = "the file has changed since the check; check it again"
 
 
-class Source(NamedTuple):
-    """A document as it is on the disk now."""
+class SourceDocument(NamedTuple):
+    """A document as it is on disk now."""
 
     path: str
     raw: bytes
-    decoded: Decoded
+    decoded: DecodedText
     kind: str
     fields: tuple[str, ...]
     mentions: tuple[Mention, ...]
 
 
 class Fix(NamedTuple):
-    """One address that is to be replaced by another."""
+    """A URL to be replaced."""
 
     place: Place
     old: str
     new: str
-    span: Span  # of the text that `written` takes the place of
+    span: Span  # of the text that `written` replaces
     written: str
     why: str
 
 
 class Unfixed(NamedTuple):
-    """One that stays as it is, and why; `suggestion` is what a person may want to write there."""
+    """A link that is not changed, and why; `suggestion` is what the user may want to write instead."""
 
     place: Place
     url: str
@@ -193,15 +195,15 @@ class Unfixed(NamedTuple):
     suggestion: str = ""
 
 
-class Plan(NamedTuple):
-    """What would be written, file by file, and what would not."""
+class FixPlan(NamedTuple):
+    """The changes to write, and the links that are not changed."""
 
     fixes: list[Fix]
     unfixed: list[Unfixed]
 
 
-def rewrite(text: str, changes: Mapping[Span, str]) -> str:
-    """The text with other words in these spans, which do not overlap."""
+def replace_spans(text: str, changes: Mapping[Span, str]) -> str:
+    """Replace parts of a text, which do not overlap."""
     parts: list[str] = []
     at = 0
     for (start, end), new in sorted(changes.items()):
@@ -210,54 +212,57 @@ def rewrite(text: str, changes: Mapping[Span, str]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def read_sources(paths: Iterable[str], kind: str = "", fields: Sequence[str] = ()) -> dict[str, Source]:
-    """The documents that links are to be fixed in. One that cannot be read is left out, and nothing is fixed in it."""
-    sources: dict[str, Source] = {}
+def read_sources(paths: Iterable[str], kind: str = "", fields: Sequence[str] = ()) -> dict[str, SourceDocument]:
+    """Read the documents to change. One that cannot be read is left out and not changed."""
+    sources: dict[str, SourceDocument] = {}
     for path in dict.fromkeys(paths):
         try:
             raw = read_bytes(file_name(path), LARGEST)
         except SpanielError:
             continue
-        if encoding.is_compressed(raw):
+        if raw.startswith(COMPRESSED):
             continue
-        decoded = encoding.decode(raw)
+        decoded = decode(raw)
         known = kind or kinds.kind_of(path, decoded.text)
-        found = tuple(kinds.mentions(decoded.text, path, known, fields))
-        sources[path] = Source(path, raw, decoded, known, tuple(fields), found)
+        mentions = tuple(kinds.mentions(decoded.text, path, known, fields))
+        sources[path] = SourceDocument(path, raw, decoded, known, tuple(fields), mentions)
     return sources
 
 
 def plan_fixes(
-    results: Iterable[Checked], files: Mapping[str, Source], wishes: Wishes = PERMANENT_ONLY, base: str | None = None
-) -> Plan:
-    """The fixes that what was found allows, each proved: read again, the new text says the new address and no less."""
-    plan = Plan([], [])
+    results: Iterable[Checked],
+    files: Mapping[str, SourceDocument],
+    options: FixOptions = PERMANENT_ONLY,
+    base: str | None = None,
+) -> FixPlan:
+    """Plan the changes. Each is verified: the links of the new text are the old ones with the new URLs."""
+    plan = FixPlan([], [])
     places = {(path, one.place): one for path, source in files.items() for one in source.mentions}
     for checked in results:
-        told = successor(checked, wishes)
-        if told is None:
+        new = replacement_for(checked, options)
+        if new is None:
             continue
         url = checked.link.url.partition("#")[0]
         for place in checked.link.places:
             if place.line == 0 or place.file == "-":
-                continue  # standard input and the command line are not written to
+                continue  # standard input and the command line cannot be changed
             mention = places.get((place.file, place._replace(fragment="")))
-            if told.refusal:
-                plan.unfixed.append(Unfixed(place, checked.link.url, told.refusal, told.suggestion))
+            if new.refusal:
+                plan.unfixed.append(Unfixed(place, checked.link.url, new.refusal, new.suggestion))
             elif place.file not in files:
-                plan.unfixed.append(Unfixed(place, checked.link.url, COMPRESSED, told.url))
+                plan.unfixed.append(Unfixed(place, checked.link.url, UNREADABLE, new.url))
             elif mention is None or (web_address(mention, base) or ("",))[0] != url:
                 plan.unfixed.append(Unfixed(place, checked.link.url, CHANGED))
             else:
-                _add(plan, mention, told.url, told.why)
-    return _proved(plan, files)
+                _add(plan, mention, new.url, new.why)
+    return _verified(plan, files)
 
 
-def _add(plan: Plan, mention: Mention, new: str, why: str) -> None:
-    """The fragment is kept, unless the new address has one of its own."""
+def _add(plan: FixPlan, mention: Mention, new: str, why: str) -> None:
+    """Add a fix. The fragment is kept unless the new URL has one."""
     _, hash_, fragment = mention.url.partition("#")
     if not SCHEME.match(mention.url):
-        plan.unfixed.append(Unfixed(mention.place, mention.url, "it is relative; change it by hand", new))
+        plan.unfixed.append(Unfixed(mention.place, mention.url, "it is relative; change it manually", new))
         return
     url = new if "#" in new or not fragment else f"{new}{hash_}{fragment}"
     if url != mention.url:
@@ -265,8 +270,8 @@ def _add(plan: Plan, mention: Mention, new: str, why: str) -> None:
         plan.fixes.append(Fix(mention.place, mention.url, url, (mention.start, mention.end), written, why))
 
 
-def _proved(plan: Plan, files: Mapping[str, Source]) -> Plan:
-    """Without those that would not be read as they are meant, or would change how something else is read."""
+def _verified(plan: FixPlan, files: Mapping[str, SourceDocument]) -> FixPlan:
+    """Drop fixes that would be read differently, or would change how another link is read."""
     kept: list[Fix] = []
     unfixed = list(plan.unfixed)
     by_file: dict[str, list[Fix]] = {}
@@ -274,21 +279,21 @@ def _proved(plan: Plan, files: Mapping[str, Source]) -> Plan:
         by_file.setdefault(fix.place.file, []).append(fix)
     for file, fixes in by_file.items():
         source = files[file]
-        good = fixes if holds(source, fixes) else [fix for fix in fixes if holds(source, [fix])]
-        if good is not fixes and not holds(source, good):
+        good = fixes if is_correct(source, fixes) else [fix for fix in fixes if is_correct(source, [fix])]
+        if good is not fixes and not is_correct(source, good):
             good = []
         kept += good
         spans = {fix.span for fix in good}
         bad = (fix for fix in fixes if fix.span not in spans)
-        unfixed += [Unfixed(f.place, f.old, "it cannot be written here; change it by hand", f.new) for f in bad]
-    return Plan(kept, unfixed)
+        unfixed += [Unfixed(f.place, f.old, "it cannot be written here; change it manually", f.new) for f in bad]
+    return FixPlan(kept, unfixed)
 
 
-def holds(source: Source, fixes: Sequence[Fix]) -> bool:
-    """Whether the new text has the links that it should have, and the encoding has the characters."""
+def is_correct(source: SourceDocument, fixes: Sequence[Fix]) -> bool:
+    """Whether the new text can be encoded and has the expected links."""
     new = {fix.span: fix.new for fix in fixes}
     wanted = [new.get((one.start, one.end), one.url) for one in source.mentions]
-    text = rewritten(source, fixes)
+    text = fixed_text(source, fixes)
     try:
         source.decoded.encoded(text)
     except UnicodeEncodeError:
@@ -296,21 +301,21 @@ def holds(source: Source, fixes: Sequence[Fix]) -> bool:
     return [one.url for one in kinds.mentions(text, source.path, source.kind, source.fields)] == wanted
 
 
-def rewritten(source: Source, fixes: Sequence[Fix]) -> str:
-    return rewrite(source.decoded.text, {fix.span: fix.written for fix in fixes})
+def fixed_text(source: SourceDocument, fixes: Sequence[Fix]) -> str:
+    return replace_spans(source.decoded.text, {fix.span: fix.written for fix in fixes})
 
 
-def write(source: Source, fixes: Sequence[Fix]) -> str:
-    """Write the fixes of one file; "" where that is done, else why it was not.
+def write(source: SourceDocument, fixes: Sequence[Fix]) -> str:
+    """Write the fixes of one file; return "" or why they were not written.
 
-    The file appears whole or not at all. One that is not what was read, or a symbolic link, is left alone.
+    The file is replaced atomically. A file that changed since it was read, or a symbolic link, is not replaced.
     """
-    new, path = source.decoded.encoded(rewritten(source, fixes)), file_name(source.path)
+    new, path = source.decoded.encoded(fixed_text(source, fixes)), file_name(source.path)
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            return "it is a symbolic link, and links are not followed"
-        if not found.st_mode & ANY_WRITE:  # a new file in its place would need leave of the folder alone
+            return "it is a symbolic link, which is not followed"
+        if not found.st_mode & ANY_WRITE:  # renaming a new file over it needs permission for the folder only
             return "it is read-only"
         if read_bytes(path, LARGEST) != source.raw:
             return CHANGED

@@ -1,7 +1,7 @@
-"""Many links checked at once: polite at each host, each URL once, reported as it comes and recorded before.
+"""Many links checked at once: polite at each host, each URL once, reported as results come and recorded before.
 
-The scheduler says which link is next; here is what a check does with it, and when it gives a host up. Bad news waits
-for the end of the run, for only then is it known whether there was a network at all.
+The scheduler says which link is next, and `Hosts` when a host may be requested and when it is given up. Bad results
+wait for the end of the run, because only then is it known whether there was a network at all.
 """
 
 from __future__ import annotations
@@ -9,102 +9,105 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_JOBS
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health.history import Answer, without_network
+from spaniel.health.history import HostReach, without_network
 from spaniel.health.links import Checked, by_fragment
-from spaniel.health.ports import Heard, Looked
+from spaniel.health.store import LinkResult
+from spaniel.hosts.limits import NO_LIMIT, HostLimits
 from spaniel.hosts.scheduler import Scheduler
-from spaniel.verdicts import ANYTHING, BAD, NOTHING, Verdict
+from spaniel.verdicts import ANYTHING, BAD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from spaniel.clock import Clock
-    from spaniel.health.journal import Journal
-    from spaniel.health.ports import HostDelays, Looks, RunOptions
-    from spaniel.health.spool import Queued, Spool
+    from spaniel.health.links import Link
+    from spaniel.health.store import LinkStore, LinkTask
+    from spaniel.hosts import Hosts
     from spaniel.hosts.scheduler import Lease
+    from spaniel.verdicts import Past
 
 log = logging.getLogger("spaniel.health")
-UNTAKEN = 1000  # results that were not taken yet, beyond which no more links are requested
-SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
-MOST_PUT_OFF = 5  # times in a row that a host may ask for time
-BACK_OFF = 2.0  # seconds for a host that asks for time and does not say how much
+MOST_UNREAD = 1000  # results that were not taken yet, beyond which no more links are requested
+MOST_HELD = 500  # bad results that are written at once
+SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not requested
+MOST_PUT_OFF = 5  # times that a link is requested again because its host asked us to wait
+BACK_OFF = 2.0  # seconds for a host that asks us to wait and does not say how long
 TIME_UP = "not asked: the time for the whole run was up"
 CUT_OFF = "no answer yet when the time for the whole run was up"
 LAST_SECONDS = 5.0  # for what is under way when it is
-LONGEST_LOOK = 1.0  # seconds between two looks at links that take too long
+LONGEST_LOOK = 1.0  # seconds between two searches for links that take too long
 LATE = float("-inf")
 
 
-class _Host:
-    """What came of a host so far."""
+class CheckResult(NamedTuple):
+    """The result of one attempt at a link."""
 
-    __slots__ = ("given_up", "given_up_as", "heard", "put_off", "silent", "waited", "waits_until")
-
-    def __init__(self, heard: Heard | None = None) -> None:
-        self.heard = heard  # the best that any request came to; None where none was made
-        self.waited = 0.0  # seconds, because it asked for them
-        self.waits_until = 0.0  # when the last of them are over
-        self.put_off = 0  # times in a row that it asked for time
-        self.silent = 0  # times in a row that it did not answer in time
-        self.given_up = ""  # why it is asked no more
-        self.given_up_as = Verdict.UNKNOWN  # the verdict of its other links
-
-    def hear(self, heard: Heard | None) -> None:
-        if heard is not None and (self.heard is None or heard > self.heard):
-            self.heard = heard
-
-    def wait(self, now: float, seconds: float, most: float) -> bool:
-        """Leave it alone for so long, counted once however many hear of it; False where it may not ask for more."""
-        more = now + seconds - max(now, self.waits_until)
-        if more <= 0:
-            return True
-        if more > most - self.waited:
-            return False
-        self.waited += more
-        self.waits_until = now + seconds
-        return True
+    checked: Checked
+    reach: HostReach | None  # how far the request came; None where there was none
+    retry_after: float | None = None  # seconds that the host asked for; 0 where it did not say how long
+    head_differs: bool = False  # HEAD and GET disagreed
 
 
-class _Links:
-    """The links of a spool as items, each with what is known of it from before."""
+class Checker(Protocol):
+    """Requests a link, once, and decides on its verdict."""
 
-    def __init__(self, spool: Spool, journal: Journal, hosts: dict[str, _Host]) -> None:
-        self._spool, self._journal, self._known = spool, journal, hosts
+    async def check(self, link: Link, past: Past, attempts: int) -> CheckResult: ...  # that were made before
 
-    def hosts(self) -> Iterator[tuple[str, int]]:
-        for host, left, heard in self._spool.hosts():
-            if heard is not None:
-                self._known[host] = _Host(heard)
-            yield host, left
 
-    def of_host(self, host: str, after: int, count: int, /) -> list[Queued]:
-        found = self._spool.of_host(host, after, count)
-        if not self._journal.is_kept:
-            return found
-        pasts = self._journal.pasts([(queued.asked, host) for queued in found])
-        return [queued._replace(past=pasts.get(queued.asked, NOTHING)) for queued in found]
+class RunOptions(NamedTuple):
+    at_once: int = CHECK_JOBS.default  # links that are under way, without those that wait for a host
+    link_seconds: float = 60.0  # for one link, however its host behaves
+    content_seconds: float = CHECK_CONTENT_SECONDS.default  # for one whose content is asserted, of any size
+    total_seconds: float = 0.0  # for the run; 0: as long as it takes
+
+
+def limits_of_checks(host_wait_seconds: float) -> HostLimits:
+    """When a check gives a host up: the seconds are those that a host may make us wait for in a run."""
+    return HostLimits(
+        failures=SILENT_TIMES,
+        pause=0.0,
+        retry_after=NO_LIMIT,
+        crawl_delay=NO_LIMIT,
+        host_time=0.0,
+        total_time=0.0,
+        all_waits=host_wait_seconds,
+        first_pause=BACK_OFF,
+        strikes=MOST_PUT_OFF + 1,
+        gives_up_busy=False,
+    )
+
+
+def not_requested(link: Link, error: SpanielError) -> Checked:
+    """The result of a link whose host was given up."""
+    details = error.details
+    if error.code in (Code.HTTP_4XX, Code.HTTP_5XX):
+        why = f"the host wants to be left alone for {details['retry_after']} s"
+        return Checked(link, Verdict.RATE_LIMITED, f"not asked: {why}")
+    if (delay := details.get("crawl_delay")) is not None:
+        return Checked(link, Verdict.RATE_LIMITED, f"not asked: robots.txt asks for a Crawl-delay of {delay:g} s")
+    why = f"the host did not answer in time, {SILENT_TIMES} times in a row"
+    return Checked(link, Verdict.UNKNOWN, f"not asked: {why}")
 
 
 class Run:
-    """One run over a spool of links. Iterate over `results()`; `stop()` lets what is under way come to its end."""
+    """One run over the links of a store. Iterate over `results()`; `stop()` waits for what is under way."""
 
     _loop: asyncio.AbstractEventLoop
 
-    def __init__(
-        self, spool: Spool, looks: Looks, delays: HostDelays, clock: Clock, journal: Journal, options: RunOptions
-    ) -> None:
-        self._spool, self._looks, self._delays, self._clock, self._options = spool, looks, delays, clock, options
-        self._journal = journal
-        self._hosts: dict[str, _Host] = {}  # of which links are under way or wait
-        self._scheduler = Scheduler(_Links(spool, journal, self._hosts), self, clock, at_once=options.at_once)
-        self._counts = spool.hosts_done_before()
+    def __init__(self, store: LinkStore, checker: Checker, hosts: Hosts, clock: Clock, options: RunOptions) -> None:
+        self._store, self._checker, self._hosts, self._clock, self._options = store, checker, hosts, clock, options
+        self._scheduler = Scheduler(store, hosts, clock, at_once=options.at_once)
+        self._counts, self._reach = store.reached_before()  # of hosts that are done, and of those that have links left
         self._out: deque[Checked] = deque()
+        self._pending: list[LinkResult] = []  # to be written and then reported
+        self._written: asyncio.Future[None] | None = None  # of all that is pending
+        self._held: list[LinkResult] = []  # bad ones of a run that is not recorded
         self._news = asyncio.Event()
-        self._due: dict[Lease[Queued], float] = {}  # when links that are under way have taken far too long
+        self._due: dict[Lease[LinkTask], float] = {}  # when links that are under way have taken far too long
         self._cut_off: set[int] = set()  # links that had begun and were dropped
         self._stopping = self._time_up = False
         self.done = self.bad = 0
@@ -117,17 +120,15 @@ class Run:
         self._scheduler.stop()
 
     async def results(self) -> AsyncGenerator[Checked, None]:
-        """Good news and what could not be decided, as they come; at the end what failed."""
+        """Good results and what could not be decided, as they come; at the end what failed."""
         self._loop = asyncio.get_running_loop()
-        self._journal.open(self._report)
         checking = asyncio.create_task(self._check_all())
         beside = [asyncio.create_task(self._watch())]
         if self._options.total_seconds:
             beside.append(asyncio.create_task(self._limit()))
         ended = False
         try:
-            for checked in self._spool.told():
-                self.done += 1
+            for checked in self._first():
                 yield checked
             checking.add_done_callback(lambda _: self._news.set())
             while await self._has_news(checking):
@@ -140,11 +141,23 @@ class Run:
             for task in (checking, *beside):
                 task.cancel()
             await asyncio.gather(checking, return_exceptions=True)
-            await self._end(settled=ended and self.is_whole and not self._time_up)
+            self._write()
+            if ended and self.is_whole and not self._time_up:
+                for _ in self._store.settle(network=self.network):
+                    await asyncio.sleep(0)
 
-    async def _end(self, *, settled: bool) -> None:
-        await (self._journal.settle(network=self.network) if settled else self._journal.stop())
-        await self._journal.close()
+    def _first(self) -> Iterator[Checked]:
+        """What is known before anything is requested; bad results of the earlier part of the run wait for the end."""
+        for checked in self._store.known():
+            self.done += 1
+            yield checked
+        for checked in self._store.earlier():
+            for part in by_fragment(checked):
+                self.done += 1
+                if part.verdict in BAD:
+                    self.bad += 1
+                else:
+                    yield part
 
     async def _has_news(self, checking: asyncio.Task[None]) -> bool:
         """Whether there are results to be reported, now or in a while; False where there will be none."""
@@ -160,19 +173,17 @@ class Run:
     def _last(self) -> Iterator[Checked]:
         """What waited for the end."""
         self.is_whole = not self._stopping or self._time_up
-        for host in self._hosts.values():
-            self._count(host)
+        for reach in self._reach.values():
+            self._counts = self._counts.with_one(reach)
         self.network = self._counts.had_network
         if self._time_up:
-            for queued in self._scheduler.rest():
-                yield Checked(queued.link, Verdict.UNKNOWN, CUT_OFF if queued.id in self._cut_off else TIME_UP)
-        for checked in self._spool.held():
-            yield checked if self.network else without_network(checked)
-
-    @property
-    def has_more(self) -> bool:
-        """Whether another result is there to be taken at once."""
-        return bool(self._out)
+            for task in self._scheduler.rest():
+                yield Checked(task.link, Verdict.UNKNOWN, CUT_OFF if task.id in self._cut_off else TIME_UP)
+        self._store.commit(self._held)
+        for checked in self._store.held():
+            for part in by_fragment(checked):
+                if part.verdict in BAD:
+                    yield part if self.network else without_network(part)
 
     @property
     def under_way(self) -> int:
@@ -183,55 +194,15 @@ class Run:
         for host, seconds, _, left in self._scheduler.waiting():
             yield host, seconds, left
 
-    # What the scheduler wants to know of a host.
-
-    def ready_at(self, host: str) -> float:
-        """When a host may be asked. One that asks for more time than it may is given up."""
-        now, delays = self._clock.monotonic(), self._delays
-        asked = delays.asked_seconds(host)
-        if asked > 0 and not self._host(host).wait(now, asked, self._options.host_patience):
-            self._give_up(host, Verdict.RATE_LIMITED, _left_alone(asked))
-            return now
-        at, patience = delays.ready_at(host), self._options.host_patience
-        if at > now + patience and (delay := delays.crawl_delay(host)) > patience:
-            self._give_up(host, Verdict.RATE_LIMITED, f"not asked: robots.txt asks for a Crawl-delay of {delay:g} s")
-            return now
-        known = self._hosts.get(host)
-        return at if known is None else max(known.waits_until, at)
-
-    def places(self, host: str) -> int:
-        return self._delays.places(host)
-
-    def reason(self, host: str) -> str:  # noqa: ARG002  not shown
-        return ""
-
-    def given_up(self, host: str) -> None:
-        """It has links that were not taken up, so nothing is known of it."""
-
-    def _host(self, host: str) -> _Host:
-        known = self._hosts.get(host)
-        if known is None:
-            known = self._hosts[host] = _Host()
-        return known
-
-    def _give_up(self, host: str, verdict: Verdict, why: str) -> None:
-        known = self._host(host)
-        known.given_up_as, known.given_up = verdict, why
-        self._scheduler.give_up(host, SpanielError(Code.TIMEOUT, reason=why))
-
-    def _count(self, host: _Host) -> None:
-        if host.heard is not None:
-            self._counts = self._counts.with_one(host.heard)
-
-    # What follows runs beside whatever takes the results.
+    # What follows runs beside the consumer of the results.
 
     async def _check_all(self) -> None:
         await self._scheduler.run(self._check)
-        await self._journal.flush()
+        self._write()
 
     def _keep_up(self) -> None:
-        """Request no more links while too many results wait to be taken or recorded."""
-        if len(self._out) + self._journal.waiting >= UNTAKEN:
+        """Request no more links while too many results wait to be taken."""
+        if len(self._out) >= MOST_UNREAD:
             self._scheduler.pause()
         else:
             self._scheduler.resume()
@@ -254,107 +225,114 @@ class Run:
                 if lease.task is not None:
                     lease.task.cancel()
 
-    async def _check(self, lease: Lease[Queued]) -> None:
+    async def _check(self, lease: Lease[LinkTask]) -> None:
         """One link of a host."""
-        host, queued = self._host(lease.host), lease.item
+        task, host = lease.item, lease.host
         if lease.refusal is not None:
-            self._finish(lease, host, Checked(queued.link, host.given_up_as, host.given_up), None)
+            self._finish(lease, not_requested(task.link, lease.refusal), None)
             return
         try:
-            looked = await self._look(lease, host.put_off)
+            result = await self._attempt(lease)
         except asyncio.CancelledError:
-            self._cut_off.add(queued.id)
+            self._cut_off.add(task.id)
             raise
-        host.hear(looked.heard)
-        if looked.retry_after is None:
-            host.put_off = 0
-        elif self._put_off(lease.host, host, looked.retry_after):
-            lease.retry()
-            return
-        self._note_silence(lease.host, host, looked)
-        written = self._finish(lease, host, looked.checked, self._answer(lease.host, queued, looked))
-        if written is not None:
+        checked, reach, retry_after, head_differs = result
+        if reach is not None and reach > self._reach.get(host, LATE):
+            self._reach[host] = reach
+        if retry_after is not None:
+            if self._is_put_off(lease, retry_after):
+                return
+        elif checked.code == Code.TIMEOUT and reach not in (None, HostReach.ANSWER):
+            self._hosts.unanswered(host, SpanielError(Code.TIMEOUT, reason=checked.reason))
+        else:
+            self._hosts.recovered(host)
+        if checked.verdict is Verdict.SKIPPED or checked.reason == CUT_OFF:  # there was no request, or no result
+            self._finish(lease, checked, None)
+        else:
+            at = self._clock.now().timestamp() if self._store.is_recording else 0.0
+            self._finish(lease, checked, LinkResult(task, checked, reach, at, head_differs))
+        if self._written is not None:  # so that after a kill, one link of a host at most is requested again
             lease.finish()
-            await asyncio.shield(written)  # so that whatever kills us, one link of a host at most is asked again
+            await asyncio.shield(self._written)
 
-    def _answer(self, host: str, queued: Queued, looked: Looked) -> Answer | None:
-        """What is recorded: nothing of a link that is not requested, such as one of another scheme."""
-        if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept or looked.checked.reason == CUT_OFF:
-            return None
-        at = self._clock.now().timestamp()
-        heard = Heard.SILENT if looked.heard is None else looked.heard
-        return Answer(queued.asked, host, heard, at, looked.checked, looked.head_differs)
-
-    async def _look(self, lease: Lease[Queued], attempts: int) -> Looked:
-        queued, options = lease.item, self._options
-        link, expected, seconds = queued.link, queued.link.expected, options.link_seconds
+    async def _attempt(self, lease: Lease[LinkTask]) -> CheckResult:
+        task, options = lease.item, self._options
+        link, seconds = task.link, options.link_seconds
+        expected = link.expected
         if expected is not ANYTHING and (expected.length is not None or expected.sha256 is not None):
             seconds = options.content_seconds
-        asked = link if link.url == queued.asked else link._replace(url=queued.asked)
+        requested = link if link.url == task.url else link._replace(url=task.url)
         self._due[lease] = self._loop.time() + seconds
-        looked = None
+        result = None
         try:
-            looked = await self._looks.look(asked, queued.past, attempts)
+            result = await self._checker.check(requested, task.past, task.attempts)
         except SpanielError as error:
-            looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), None)
+            result = CheckResult(Checked(link, Verdict.UNKNOWN, error.message, error.code), None)
         except asyncio.CancelledError:
             if self._due.get(lease) != LATE:
                 raise
         except Exception as error:
-            log.exception("checking %s failed unexpectedly", shown(queued.asked))  # one link must not end the run
+            log.exception("checking %s failed unexpectedly", shown(task.url))  # one link must not end the run
             bug = SpanielError(Code.INTERNAL, error=type(error).__name__)
-            looked = Looked(Checked(link, Verdict.UNKNOWN, bug.message, bug.code), None)
+            result = CheckResult(Checked(link, Verdict.UNKNOWN, bug.message, bug.code), None)
         finally:
             if self._due.pop(lease) == LATE and lease.task is not None:
                 lease.task.uncancel()  # it was stopped here, and continues
-        if looked is None:
+        if result is None:
             why = CUT_OFF if self._time_up else f"no answer within {seconds:.0f} s"
             late = Checked(link, Verdict.UNKNOWN, why, Code.TIMEOUT)
-            return Looked(late, None if self._time_up else Heard.LOOKUP_ANSWER)
-        return looked if asked is link else looked._replace(checked=looked.checked._replace(link=link))
+            return CheckResult(late, None if self._time_up else HostReach.LOOKUP_ANSWER)
+        return result if requested is link else result._replace(checked=result.checked._replace(link=link))
 
-    def _put_off(self, name: str, host: _Host, retry_after: float) -> bool:
-        """Whether a link is asked again later, since its host asked for time; else that is its result."""
-        now = self._clock.monotonic()
-        left = host.waits_until - now  # of what another link has heard there meanwhile
-        if left <= 0 or retry_after > left + 1:
-            seconds = retry_after or BACK_OFF * 2**host.put_off
-            host.put_off += 1
-            if host.put_off > MOST_PUT_OFF:
-                host.put_off = 0  # this page may be alone in that: the next is asked, while there is patience
-                return False
-            if not host.wait(now, seconds, self._options.host_patience):
-                self._give_up(name, Verdict.RATE_LIMITED, _left_alone(seconds))
-                return False
+    def _is_put_off(self, lease: Lease[LinkTask], retry_after: float) -> bool:
+        """Whether a link is requested again later, because a host asked us to wait; otherwise that is its result."""
+        task, now = lease.item, self._clock.monotonic()
+        is_own = self._hosts.ready_at(lease.host) > now  # it gives the host up if that is too long
+        is_long = not is_own and self._hosts.limits is not None and retry_after > self._hosts.limits.all_waits
+        if is_long or task.attempts >= MOST_PUT_OFF or self._hosts.given_up(lease.host) is not None:
+            return False  # this page may be the only one: the next is requested
+        task.attempts += 1
+        lease.retry(0.0 if is_own else retry_after)  # not its own: a host that it redirects to asked us to wait
         return True
 
-    def _note_silence(self, name: str, host: _Host, looked: Looked) -> None:
-        is_silent = looked.checked.code == Code.TIMEOUT and looked.heard not in (None, Heard.ANSWER)
-        host.silent = host.silent + 1 if is_silent else 0
-        if host.silent >= SILENT_TIMES:
-            why = f"not asked: the host did not answer in time, {SILENT_TIMES} times in a row"
-            self._give_up(name, Verdict.UNKNOWN, why)
-
-    def _finish(
-        self, lease: Lease[Queued], host: _Host, checked: Checked, answer: Answer | None
-    ) -> asyncio.Future[None] | None:
-        if not lease.left:
-            self._count(self._hosts.pop(lease.host, host))
-        written = self._journal.add(checked, answer)
-        if len(self._out) + self._journal.waiting >= UNTAKEN:
+    def _finish(self, lease: Lease[LinkTask], checked: Checked, result: LinkResult | None) -> None:
+        if not lease.left and (reach := self._reach.pop(lease.host, None)) is not None:
+            self._counts = self._counts.with_one(reach)
+        if result is not None and self._store.is_recording:
+            if self._written is None:
+                self._written = self._loop.create_future()
+                self._loop.call_soon(self._write)
+            self._pending.append(result)
+        else:
+            self._report(checked, result or LinkResult(lease.item, checked, None, 0.0))
+        if len(self._out) >= MOST_UNREAD:
             self._scheduler.pause()
-        return written
 
-    def _report(self, checked: Checked) -> None:
+    def _write(self) -> None:
+        """Write the results of this turn of the event loop, and then report them."""
+        if self._pending:
+            results, self._pending = self._pending, []
+            written, self._written = self._written, None
+            self._store.commit(results)
+            for result in results:
+                self._report(result.checked, None)
+            if written is not None and not written.done():
+                written.set_result(None)
+
+    def _report(self, checked: Checked, held: LinkResult | None) -> None:
+        """`held`: to be kept if it is bad."""
         self.done += 1
-        for part in by_fragment(checked) if checked.findings else (checked,):
-            if part.verdict in BAD:
-                self.bad += 1
-                self._spool.hold(part)
-            else:
-                self._out.append(part)
-                self._news.set()
-
-
-def _left_alone(seconds: float) -> str:
-    return f"not asked: the host wants to be left alone for {seconds:.0f} s"
+        if not checked.findings and checked.verdict not in BAD:
+            self._out.append(checked)
+        else:
+            parts = list(by_fragment(checked))
+            self.done += len(parts) - 1
+            bad = sum(part.verdict in BAD for part in parts)
+            self.bad += bad
+            self._out.extend(part for part in parts if part.verdict not in BAD)
+            if bad and held is not None:
+                self._held.append(held)
+                if len(self._held) >= MOST_HELD:
+                    self._store.commit(self._held)
+                    self._held = []
+        self._news.set()

@@ -47,8 +47,8 @@ NEVER = float("-inf")
 FRESH = 1.0  # seconds for which what other processes know is not looked up again
 RECENT = 60.0  # seconds for which the last visit is remembered
 LED_WAIT = 300.0  # seconds for which a wait counts at a host that was learnt through another site's redirect
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # of a host that is overloaded and does not say how long (FG-22)
-MOST_STRIKES = 7  # answers in a row that ask for time, with a pause after each; then a run gives the host up
+LONGEST_PAUSE = 300.0  # of a host that is overloaded and does not say how long (FG-22)
+SAME_WISH = 1.0  # seconds: answers of one moment that ask us to wait round differently, and count once
 
 
 def led_by_another(chain: Iterable[str], url: Url) -> bool:
@@ -115,7 +115,7 @@ class Foreign(Protocol):
         """What was learnt there, for the owner: the name of a method of `Hosts`, and what it takes."""
 
 
-class Place(Protocol):
+class RunPlace(Protocol):
     """What a request that has to wait holds: one of the places of a run."""
 
     def may_move(self, host: str, seconds: float) -> bool:
@@ -131,7 +131,7 @@ class Place(Protocol):
         """Continue at once, since there will be no request."""
 
 
-current_place: ContextVar[Place | None] = ContextVar("current_place", default=None)
+current_place: ContextVar[RunPlace | None] = ContextVar("current_place", default=None)
 
 
 class HostState(NamedTuple):
@@ -162,7 +162,7 @@ class _Waiter:
 class _Host:
     __slots__ = (
         *("alarm", "alarm_at", "asked", "began", "busy", "crawl_delay", "ended", "http_only_until", "lanes", "name"),
-        *("paused_until", "politeness", "strikes", "waiting", "why_paused"),
+        *("paused_until", "politeness", "strikes", "waited", "waiting", "waits_until", "why_paused"),
     )
 
     def __init__(self, name: str, politeness: Politeness | None) -> None:
@@ -175,7 +175,9 @@ class _Host:
         self.asked: dict[str, tuple[float, int]] = {}  # by origin: until when by Retry-After, and with which status
         self.paused_until = NEVER  # since it is overloaded, or was not reached
         self.why_paused = ""
-        self.strikes = 0  # answers in a row that ask for time
+        self.strikes = 0  # answers in a row that ask us to wait
+        self.waited = 0.0  # seconds in this run, because it asked us to
+        self.waits_until = NEVER  # when the last of them are over
         self.crawl_delay = 0.0
         self.http_only_until = NEVER
         self.alarm: asyncio.Task[None] | None = None  # for the first that waits
@@ -263,8 +265,10 @@ class Hosts:
         rules: HostRules | None = None,
         limits: HostLimits | None = None,
         foreign: Foreign | None = None,
+        parent: Hosts | None = None,
     ) -> None:
         self.clock, self._memory, self._rules, self.limits, self._foreign = clock, memory, rules, limits, foreign
+        self._parent = parent
         self._hosts: dict[str, _Host] = {}
         self._elsewhere: dict[str, Known] = {}  # known to other processes
         self._elsewhere_until = NEVER  # for which that is fresh
@@ -273,6 +277,10 @@ class Hosts:
         self._closed: SpanielError | None = None
         self._listeners: list[Callable[[str, SpanielError], object]] = []
         self.times = AnswerTimes() if rules else None  # for people who watch a run
+
+    def for_run(self, rules: HostRules, limits: HostLimits) -> Hosts:
+        """For a run with rules and limits of its own. What hosts ask for is known to both."""
+        return Hosts(self.clock, rules=rules, limits=limits, parent=self)
 
     # turns
 
@@ -297,14 +305,45 @@ class Hosts:
 
     def ready_at(self, where: str, politeness: Politeness = USUAL) -> float:
         """When a request that is asked for now would begin, as far as is known."""
-        known = self._hosts.get(host_of(where))
+        host = host_of(where)
+        if self.limits is not None:
+            self._learn_elsewhere(host, host)
+        known = self._hosts.get(host)
         if known is None:
             return NEVER
         politeness, now = known.politeness or politeness, self.clock.monotonic()
         at = known.begin_at(politeness, where, now)
+        if at > now and self.limits is not None and not self._may_wait(known, at, now, self.limits.all_waits):
+            return now
         delay, most = known.delay(politeness), known.most(politeness)
         ahead = len(known.waiting) + (known.busy if known.busy >= most else 0)
         return max(at, now) + ahead * delay / most if ahead and delay else at
+
+    def _learn_elsewhere(self, where: str, host: str) -> None:
+        """What others know that a host asked for; a run waits for it as for what it was asked itself."""
+        status, seconds = self._asked_elsewhere(where)
+        if seconds > 0:
+            known, until = self._know(host), self.clock.monotonic() + seconds
+            if until > known.longest(where)[0]:
+                known.asked[where] = until, status
+
+    def _may_wait(self, known: _Host, at: float, now: float, limit: float) -> bool:
+        """Whether a host may make us wait so long; else it is given up. A wait counts once, however many requests it
+        concerns."""
+        if limit == math.inf:
+            return True
+        asked, status = known.longest(known.name)
+        until = max(asked, known.paused_until)
+        more = until - max(now, known.waits_until)
+        if more > 0:
+            if known.waited + more > limit:
+                self.give_up(known.name, wait_too_long(known.name, status or 429, until - now, limit))
+                return False
+            known.waited, known.waits_until = known.waited + more, until
+        if at > now + limit and known.crawl_delay > limit:
+            self.give_up(known.name, crawl_delay_too_long(known.name, known.crawl_delay, limit))
+            return False
+        return True
 
     def places(self, host: str, politeness: Politeness = USUAL) -> int:
         """How many requests may be under way at a host."""
@@ -349,17 +388,23 @@ class Hosts:
         limits = self.limits
         if limits is not None:
             self._recovered(host, led=led, reached=True)
-            is_new = max(known.paused_until, known.longest(where)[0]) <= now  # requests that were under way count once
-            if not seconds:
-                pause = min(FIRST_PAUSE * 2.0**known.strikes, LONGEST_PAUSE)
+            until = max(known.paused_until, known.longest(where)[0])
+            is_new = until <= now  # requests that were under way count once
+            if is_new and not led and known.strikes + 1 >= limits.strikes and not limits.gives_up_busy:
+                known.strikes = 0
+                return
+            if not seconds and (is_new or limits.gives_up_busy):
+                pause = min(limits.first_pause * 2.0**known.strikes, LONGEST_PAUSE)
                 self._pause(known, now + pause, f"answered {status}")
+            elif not is_new and not limits.gives_up_busy and (seconds or 0.0) <= until - now + SAME_WISH:
+                return
             known.strikes += is_new and not led
         if seconds:
             self._remember(known, where, min(seconds, LED_WAIT) if led else seconds, status)
         if limits is not None and not led:
             if seconds is not None and seconds > limits.retry_after:
                 self.give_up(host, wait_too_long(host, status, seconds, limits.retry_after))
-            elif known.strikes >= MOST_STRIKES:
+            elif known.strikes >= limits.strikes:
                 self.give_up(host, asked_too_often(host, status, known.strikes))
 
     def _remember(self, known: _Host, where: str, seconds: float, status: int) -> None:
@@ -369,6 +414,8 @@ class Hosts:
         if len(known.asked) >= MOST_ORIGINS:
             known.asked.pop(min(known.asked, key=lambda origin: known.asked[origin][0]))
         known.asked[where] = until, status
+        if self._parent is not None:
+            self._parent.asked_to_wait(where, status, seconds)
         if self._memory is not None:
             now = self._wall()
             self._memory.asked_for_time(where, now + seconds, status, now)
@@ -386,6 +433,10 @@ class Hosts:
             self.give_up(host, self._breaker.error(host, error.code, led=led), led=led)
         elif pause is not None:
             self._pause(self._know(host), now + pause, "not reached")
+
+    def recovered(self, host: str) -> None:
+        """A request to it ended with anything else than a wish to wait or silence."""
+        self._recovered(host, led=False)
 
     def _recovered(self, host: str, *, led: bool, reached: bool = False) -> None:
         """It answered; with `reached`, if only to ask us to wait."""
@@ -426,17 +477,31 @@ class Hosts:
 
     def asked(self, where: str) -> AskedToWait | None:
         """What an origin said, to this process or to another, when it asked us to wait; None if that is over."""
-        known, elsewhere, status, seconds = self._hosts.get(host_of(where)), self._known_elsewhere(), 0, 0.0
+        host, status, seconds = host_of(where), 0, 0.0
+        if self.limits is not None:
+            self._learn_elsewhere(where, host)
+        else:
+            status, seconds = self._asked_elsewhere(where)
+        known = self._hosts.get(host)
         if known is not None and known.asked:
-            until, status = known.longest(where)
-            seconds = until - self.clock.monotonic()
-        if elsewhere:
+            until, own_status = known.longest(where)
+            if (own := until - self.clock.monotonic()) >= seconds:
+                status, seconds = own_status, own
+        return AskedToWait(status, seconds) if seconds > 0 else None
+
+    def _asked_elsewhere(self, where: str) -> tuple[int, float]:
+        """Status and seconds, as other processes and the other runs of this one know."""
+        if self._parent is not None:
+            asked = self._parent.asked(where)
+            return (0, 0.0) if asked is None else (asked.status, asked.seconds)
+        status, seconds = 0, 0.0
+        if self._memory is not None and (elsewhere := self._known_elsewhere()):
             for origin in (where,) if "://" in where else (where, f"https://{where}", f"http://{where}"):
                 if (other := elsewhere.get(origin)) is not None:
                     left = other.not_before - self._wall()
                     if left > seconds:
                         status, seconds = other.status, left
-        return AskedToWait(status, seconds) if seconds > 0 else None
+        return status, seconds
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
         """Wait as long as an origin asked; refused at once where that is too long. In a run, the turn waits."""
@@ -639,7 +704,9 @@ class HostTurn:
         """Until there is a place at the host and it is time. Meanwhile others may have the place in the run."""
         self._deadline.phase = "queue"
         place = None if self._shared else current_place.get()
-        counts: AbstractContextManager[None] = nullcontext() if self._politeness.waits_count else self._deadline.held()
+        counts: AbstractContextManager[None] = (
+            nullcontext() if self._politeness.waits_count else self._deadline.paused()
+        )
         with counts:
             if place is None:
                 await self._queue(None)
@@ -656,7 +723,7 @@ class HostTurn:
                 self._out()
                 raise
 
-    async def _queue(self, place: Place | None) -> None:
+    async def _queue(self, place: RunPlace | None) -> None:
         hosts, known = self._hosts, self._known
         mine = _Waiter(self._politeness, self._where, led=self._led)
         known.waiting.append(mine)
@@ -714,7 +781,7 @@ class ForeignTurn(HostTurn):
         await self._wait()
         self._is_in = True
 
-    async def _queue(self, _: Place | None) -> None:
+    async def _queue(self, _: RunPlace | None) -> None:
         await self._foreign.take(self._known.name, led=self._led)
 
     def _out(self, *, answered: bool = False) -> None:

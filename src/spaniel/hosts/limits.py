@@ -20,18 +20,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 GIVEN_UP = "host_given_up"  # the cause in an error of a page that was not requested, since its host was given up
-NEVER = float("-inf")
+NEVER, NO_LIMIT = float("-inf"), float("inf")
+FIRST_PAUSE = 5.0  # seconds of a host that is overloaded and does not say how long (FG-22)
 
 
 class HostLimits(NamedTuple):
-    """When a run gives a host up, and how long the run may take. All but `failures` in seconds."""
+    """When a run gives a host up, and how long the run may take. All but the counts in seconds."""
 
     failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
-    pause: float = 30.0  # before it is tried once more
+    pause: float = 30.0  # before it is tried once more; 0: it is not
     retry_after: float = BATCH_RETRY_AFTER_SECONDS.default  # that a host may ask for with Retry-After
     crawl_delay: float = BATCH_CRAWL_DELAY_SECONDS.default  # that a robots.txt may ask for
     host_time: float = BATCH_HOST_SECONDS.default  # from a host's first page on; 0: no limit
     total_time: float = BATCH_TOTAL_SECONDS.default  # for the whole run; 0: no limit
+    all_waits: float = NO_LIMIT  # that a host may ask for in one run, together; a Crawl-delay may not be longer, either
+    first_pause: float = FIRST_PAUSE  # where it asks us to wait and does not say how long; it doubles
+    strikes: int = 7  # answers in a row that ask us to wait, with a pause after each
+    gives_up_busy: bool = True  # a host that has so many strikes is given up; otherwise they are counted anew
 
 
 class Breaker:
@@ -55,7 +60,7 @@ class Breaker:
         failed = self._failed[key] = self._failed.get(key, 0) + 1
         if failed < self._limits.failures:
             return None
-        if failed > self._limits.failures:
+        if failed > self._limits.failures or not self._limits.pause:
             return float("inf")
         self._paused[key] = now + self._limits.pause
         return self._limits.pause
@@ -113,6 +118,7 @@ def crawl_delay_too_long(host: str, seconds: float, limit: float) -> SpanielErro
         host,
         f"robots.txt of {host} asks for a Crawl-delay of {seconds:g} s, more than {limit:g} s; not tried",
         "spaniel.batch.max_crawl_delay_seconds",
+        crawl_delay=seconds,
     )
 
 
@@ -124,5 +130,5 @@ def total_time_over(limit: float) -> SpanielError:
     return _over(None, f"the {limit:g} s for the whole run were over; not tried", "--total-time")
 
 
-def _over(host: str | None, reason: str, limit: str) -> SpanielError:
-    return SpanielError(Code.TIMEOUT, reason=reason, limit=limit, host=host, cause=GIVEN_UP)
+def _over(host: str | None, reason: str, limit: str, **details: object) -> SpanielError:
+    return SpanielError(Code.TIMEOUT, reason=reason, limit=limit, host=host, cause=GIVEN_UP, **details)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ def seconds_until(value: str | None, now: datetime) -> float | None:
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:9]), LONGEST)
+    from email.utils import parsedate_to_datetime  # loads half a mail client, for the rare date
+
     try:
         moment = parsedate_to_datetime(text)
         if moment.tzinfo is None:  # "-0000" means UTC of unknown origin (RFC 5322 3.3)

@@ -143,7 +143,7 @@ class Lease(Generic[T]):
     def finish(self) -> None:
         """The item is finished. What its work still does holds its host, and no place."""
         if self.state is RUNNING:
-            self._scheduler.free(self)
+            self._scheduler.change(self, FREE)
 
     @property
     def left(self) -> int:
@@ -156,11 +156,11 @@ class Lease(Generic[T]):
         if self.state is not RUNNING:  # it sleeps already, or its work has ended
             await clock.sleep(seconds)
             return
-        scheduler, self._rested = self._scheduler, True
+        self._rested = True
         self._wake = wake = asyncio.get_running_loop().create_future()
         sleep = asyncio.ensure_future(clock.sleep(seconds))
         sleep.add_done_callback(lambda _: self.wake())
-        scheduler.rest_lease(self)
+        self._scheduler.change(self, RESTING)
         try:
             await wake
             await self.come_back()
@@ -188,15 +188,15 @@ class Lease(Generic[T]):
 
     def leave(self) -> None:
         if self.state is RUNNING:
-            self._scheduler.wait_lease(self)
+            self._scheduler.change(self, WAITING)
 
     async def come_back(self) -> None:
         if self.state in (WAITING, RESTING):
-            await self._scheduler.rise_lease(self)
+            await self._scheduler.rise(self)
 
     def take_back(self) -> None:
         if self.state in (WAITING, RESTING):
-            self._scheduler.run_lease(self)
+            self._scheduler.change(self, RUNNING)
 
     def wake(self) -> None:
         if self._wake is not None and not self._wake.done():
@@ -277,7 +277,7 @@ class Scheduler(Generic[T]):
         self._host_ends: deque[tuple[float, str]] = deque()
         self._order = count()  # of two that are due at one time, the first to come
         self._leases: set[Lease[T]] = set()
-        self._running = self._waiting = self._resting = 0
+        self._count = dict.fromkeys((RUNNING, WAITING, RESTING, FREE, ENDED), 0)  # of leases, by state
         self._rising: deque[tuple[Lease[T], asyncio.Future[None]]] = deque()
         self._idle: list[asyncio.Future[Lease[T]]] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -312,9 +312,7 @@ class Scheduler(Generic[T]):
         queue = self._queue(host)
         queue.again.append(item)
         self._put(queue)
-        if queue.out and not queue.is_shared and self._may_share(queue):
-            queue.is_shared = True
-            self._shared.append(queue)
+        self._share(queue)
         if self._end is not None:
             self._dispatch_soon()
 
@@ -353,7 +351,7 @@ class Scheduler(Generic[T]):
     def give_up(self, host: str, error: SpanielError) -> None:
         """The items that are left of a host come with this refusal, and need no place."""
         queue = self._queues.get(host)
-        for lease in list(self._leases) if self._resting else ():
+        for lease in list(self._leases) if self._count[RESTING] else ():
             if lease.host == host:
                 lease.wake()  # what it does next is not at this host
         if queue is not None and queue.refusal is None:
@@ -423,13 +421,11 @@ class Scheduler(Generic[T]):
 
     def _has_place(self) -> bool:
         """Items that wait take no place, up to a bound."""
-        most = self._at_once
-        if not self._waiting and not self._resting:
-            return self._running < most
-        if self._running + len(self._rising) >= most:
+        most, running = self._at_once, self._count[RUNNING]
+        if running + len(self._rising) >= most:
             return False
-        busy = self._running + max(0, self._waiting - MOST_WAITING * most) + max(0, self._resting - MOST_RESTING * most)
-        return busy < most
+        waiting, resting = self._count[WAITING] - MOST_WAITING * most, self._count[RESTING] - MOST_RESTING * most
+        return running + max(0, waiting) + max(0, resting) < most
 
     def _next_due(self, now: float) -> _Queue[T] | None:
         while self._delayed and self._delayed[0][0] <= now:
@@ -489,27 +485,25 @@ class Scheduler(Generic[T]):
                 return queue
         return None
 
+    def _share(self, queue: _Queue[T]) -> None:
+        if not queue.is_shared and self._may_share(queue):
+            queue.is_shared = True
+            self._shared.append(queue)
+
     def _may_share(self, queue: _Queue[T]) -> bool:
         if (queue.is_first and self._first_alone) or queue.in_heap or queue.refusal is not None or not queue.left:
             return False
         return 0 < queue.out < self._hosts.places(queue.host)
 
     def _next_refusal(self) -> Lease[T] | None:
-        while (queue := self._next_refused()) is not None:
-            if (lease := self._begin(queue)) is not None:
-                return lease
-        return None
-
-    def _next_refused(self) -> _Queue[T] | None:
-        while self._refused:
+        """An item of a host that was given up."""
+        while self._refused or (self._over is not None and self._take_up() is not None):
             queue = self._refused[0]
-            if queue.left:
-                return queue
-            self._refused.popleft()
-            self._retire(queue)
-        if self._over is not None and not self._all_taken_up:
-            self._take_up()
-            return self._next_refused()
+            if queue.left and (lease := self._begin(queue)) is not None:
+                return lease
+            if not queue.left:
+                self._refused.popleft()
+                self._retire(queue)
         return None
 
     def _refuse(self, queue: _Queue[T], error: SpanielError) -> None:
@@ -530,11 +524,8 @@ class Scheduler(Generic[T]):
         queue.out += 1
         queue.begun += 1
         self._leases.add(lease)
-        if queue.refusal is None:
-            self._running += 1
-            if not queue.is_shared and self._may_share(queue):
-                queue.is_shared = True
-                self._shared.append(queue)
+        self._count[lease.state] += 1
+        self._share(queue)
         return lease
 
     def _read(self, queue: _Queue[T]) -> tuple[T, _Moved | None] | None:
@@ -630,7 +621,7 @@ class Scheduler(Generic[T]):
             finally:
                 self._finish(lease)
             following = self._next()
-            if following is None or self._running < self._at_once:
+            if following is None or self._count[RUNNING] < self._at_once:
                 self._dispatch()
             if following is None:
                 idle: asyncio.Future[Lease[T]] = loop.create_future()
@@ -648,10 +639,7 @@ class Scheduler(Generic[T]):
     def _finish(self, lease: Lease[T]) -> None:
         queue = lease.queue
         self._leases.discard(lease)
-        if lease.state is not FREE:
-            self.run_lease(lease)
-            self._running -= 1
-        lease.state = ENDED
+        self.change(lease, ENDED)
         queue.out -= 1
         queue.begun -= 1
         queue.is_first = False
@@ -676,58 +664,39 @@ class Scheduler(Generic[T]):
         if queue is not lease.queue:
             self._put(queue)
 
-    def run_lease(self, lease: Lease[T]) -> None:
-        if lease.state is WAITING:
-            self._waiting -= 1
-            self._running += 1
-        elif lease.state is RESTING:
-            self._resting -= 1
-            self._running += 1
+    def change(self, lease: Lease[T], state: str) -> None:
+        """The state of a lease. One that waits before a retry leaves its host to others."""
+        before, lease.state = lease.state, state
+        self._count[before] -= 1
+        self._count[state] += 1
+        if before is RESTING:
             lease.queue.out += 1
-        else:
-            return
-        lease.state = RUNNING
-
-    def wait_lease(self, lease: Lease[T]) -> None:
-        lease.state = WAITING
-        self._running -= 1
-        self._waiting += 1
-        self._dispatch_soon()
-
-    def rest_lease(self, lease: Lease[T]) -> None:
-        lease.state = RESTING
-        self._running -= 1
-        self._resting += 1
-        lease.queue.out -= 1
-        self._put(lease.queue)
-        self._dispatch_soon()
-
-    def free(self, lease: Lease[T]) -> None:
-        lease.state = FREE
-        self._running -= 1
-        self._dispatch_soon()
+        elif state is RESTING:
+            lease.queue.out -= 1
+            self._put(lease.queue)
+        if before is RUNNING and state is not ENDED:
+            self._dispatch_soon()
 
     def _dispatch_soon(self) -> None:
         if not self._is_called:
             self._is_called = True
             asyncio.get_running_loop().call_soon(self._dispatch)
 
-    async def rise_lease(self, lease: Lease[T]) -> None:
+    async def rise(self, lease: Lease[T]) -> None:
         """Continue when there is a place, before any item that has not begun."""
-        if self._running >= self._at_once:
+        if self._count[RUNNING] >= self._at_once:
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._rising.append((lease, place))
-            await place
-        self.run_lease(lease)
+            await place  # `_let_rise` has given it
+        else:
+            self.change(lease, RUNNING)
 
     def _let_rise(self) -> None:
-        free = self._at_once - self._running
-        while self._rising and free > 0:
+        while self._rising and self._count[RUNNING] < self._at_once:
             lease, place = self._rising.popleft()
             if not place.done():
-                self.run_lease(lease)
+                self.change(lease, RUNNING)
                 place.set_result(None)
-                free -= 1
 
     # time
 

@@ -5,29 +5,40 @@ The SDK's own transport buffers a message of any length, and on cancelling waits
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import re
 import sys
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import anyio
 from mcp import types
 from mcp.shared.message import SessionMessage
 
 from spaniel.errors import Code, SpanielError
-from spaniel.mcp.blocking_calls import BlockingCalls
-from spaniel.mcp.lines import LONGEST, Lines, TooLong
-from spaniel.tool.admission import record_refusal
-from spaniel.tool.framework import ToolError
+from spaniel.tool.framework import ToolError, record_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.lowlevel import Server
 
+LONGEST = 4 << 20  # bytes of a message; a call with the longest allowed URL takes about 10,000
+EDGE = 4096  # bytes kept of each end; enough for `jsonrpc`, `method` and `id`
 PIECE = 1 << 16  # bytes; the capacity of a pipe on Linux
+
+_MEMBER = rb'\s*"(?:jsonrpc|method|id)"\s*:\s*(?:"(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*'
+_FIRST = re.compile(rb"\s*\{((?:%b,)*)" % _MEMBER)
+_LAST = re.compile(rb"((?:,%b)*)\}\s*\Z" % _MEMBER)
+
+T = TypeVar("T")
+Job = tuple["asyncio.Future[Any]", "Callable[[], Any]"]
 
 
 @contextmanager
@@ -62,7 +73,7 @@ async def _read(
     asked: MemoryObjectSendStream[SessionMessage | Exception],
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    lines, reader = Lines(), BlockingCalls()
+    lines, reader = MessageLines(), BlockingCalls()
     async with asked, outgoing:
         more = True
         while more:
@@ -115,3 +126,97 @@ def _write_all(sink: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(sink, view) :]
+
+
+class TooLong(NamedTuple):
+    """A message over the limit: its first and last bytes, and its size."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+    def members(self) -> dict[str, object]:
+        """`jsonrpc`, `method` and `id` as far as they are at the ends; members of `params` are never matched."""
+        first, last = _FIRST.match(self.head), _LAST.search(self.tail)
+        ends = [found[1].strip(b",") for found in (first, last) if found and found[1]]
+        try:
+            return dict(json.loads(b"{%b}" % b",".join(ends)))
+        except ValueError:
+            return {}
+
+
+class MessageLines:
+    """Takes bytes in any pieces, yields complete lines of bounded length; of a longer line only both ends are kept."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._line = bytearray()
+        self._tail = b""
+        self._size = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes | TooLong]:
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._add(data[start:end])
+            yield self._take()
+            start = end + 1
+        self._add(data[start:])
+
+    def rest(self) -> Iterator[bytes | TooLong]:
+        """The last line, if it has no line end."""
+        if self._size:
+            yield self._take()
+
+    def _add(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._longest:
+            self._line += piece
+            return
+        if not self._tail:
+            self._tail = bytes(self._line[-EDGE:])
+            self._line += piece[:EDGE]  # the head may still be shorter than EDGE
+            del self._line[EDGE:]
+        self._tail = (self._tail + piece)[-EDGE:]
+
+    def _take(self) -> bytes | TooLong:
+        line, tail, size = bytes(self._line), self._tail, self._size
+        self._line.clear()
+        self._tail, self._size = b"", 0
+        return TooLong(line, tail, size) if size > self._longest else line
+
+
+class BlockingCalls:
+    """One daemon thread that runs calls in order. asyncio's and anyio's own threads would be joined at exit."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        Thread(target=self._work, daemon=True).start()
+
+    async def call(self, function: Callable[[], T]) -> T:
+        """The function's result or exception. If the caller is cancelled, the call continues in its thread."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._jobs.put((future, function))
+        return await future
+
+    def _work(self) -> None:
+        while True:
+            future, function = self._jobs.get()
+            result, error = None, None
+            try:
+                result = function()
+            except OSError as raised:
+                error = raised
+            try:
+                self._loop.call_soon_threadsafe(_settle, future, result, error)
+            except RuntimeError:  # the loop is closed
+                return
+
+
+def _settle(future: asyncio.Future[Any], result: object, error: OSError | None) -> None:
+    if future.cancelled():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

@@ -1,1 +1,1 @@
-"""The door: the only room that opens sockets."""
+"""Network access: the only package that opens sockets."""

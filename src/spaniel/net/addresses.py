@@ -1,7 +1,7 @@
-"""What an address is: name it first, by a table (ranges.toml), judge it afterwards.
+"""Classifies IP addresses by the table in ranges.toml.
 
-Python's `ipaddress.is_global` calls multicast and several reserved ranges global, so it is no policy; only its parsing
-and arithmetic are used here.
+Python's `ipaddress.is_global` calls multicast and several reserved ranges global, so only its parsing and arithmetic
+are used here.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ INHERIT = "inherit"
 
 
 class Range(NamedTuple):
-    """A row of the table."""
+    """A row of ranges.toml."""
 
     cidr: str
     what: str
     toggle: str
 
 
-# The blocks of IPv6 that IANA has assigned to nobody; together with the table, all that is outside 2000::/3.
+# IPv6 blocks that IANA has not assigned; with the table, everything outside 2000::/3.
 UNASSIGNED = (
     "::/8", "100::/8", "200::/7", "400::/6", "800::/5", "1000::/4", "4000::/3", "6000::/3", "8000::/3", "a000::/3",
     "c000::/3", "e000::/4", "f000::/5", "f800::/6", "fe00::/9",
@@ -49,9 +49,9 @@ def _table() -> dict[int, list[_Row]]:
     rows: dict[int, list[tuple[int, _Row]]] = {4: [], 6: []}
     for row in Table(read_toml(path, "ranges"), "ranges.toml").tables("range"):
         known = Range(row.text("cidr"), row.text("what"), row.text("toggle"))
-        row.text("source")  # for people: no range without a word on where it comes from
+        row.text("source")  # required: every range says where it comes from
         row.close()
-        net = ip_network(known.cidr)  # strict: a typo that sets host bits does not load
+        net = ip_network(known.cidr)  # strict: host bits that are set (a typo) raise
         if known.toggle not in (*TOGGLES, INHERIT):
             raise complaint(f"{row.place}.toggle", f"there is no toggle '{known.toggle}'")
         ends = int(net.network_address), int(net.broadcast_address)
@@ -60,7 +60,7 @@ def _table() -> dict[int, list[_Row]]:
 
 
 def name_address(address: Address) -> Range | None:
-    """The special range that an address lies in; None where it is public."""
+    """The special range that contains an address; None if it is public."""
     value = int(address)
     for first, last, found in _table()[address.version]:
         if first <= value <= last:
@@ -72,7 +72,7 @@ def name_address(address: Address) -> Range | None:
 
 
 def carried_ipv4(address: Address) -> IPv4Address | None:
-    """The IPv4 address inside an IPv6 one, where the form is known (RFC 4291, 6052, 3056, 5214)."""
+    """The IPv4 address embedded in an IPv6 one (RFC 4291, 6052, 3056, 5214), if any."""
     if isinstance(address, IPv4Address):
         return None
     value = int(address)
@@ -85,7 +85,7 @@ def carried_ipv4(address: Address) -> IPv4Address | None:
 
 @lru_cache(maxsize=4096)
 def blocked(address: Address, off: frozenset[str] = frozenset()) -> Range | None:
-    """The range for which an address is blocked, with some toggles off; None where it may be dialled."""
+    """The range that blocks an address, with some toggles off; None if it may be dialled."""
     named = name_address(address)
     if named is not None and named.toggle != INHERIT:
         return None if named.toggle in off else named

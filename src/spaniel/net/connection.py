@@ -1,4 +1,4 @@
-"""One connection: a request goes out, its answer comes in, and nothing else does without being noticed."""
+"""One HTTP connection: sends a request, reads its response, and detects unsolicited data."""
 
 from __future__ import annotations
 
@@ -14,45 +14,56 @@ if TYPE_CHECKING:
 
     from spaniel.net.sockets import CountedSocket
 
-MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to the network until they are
+MAX_BUFFERED = 1 << 17  # unread bytes of a body; above this the transport stops reading
 
 
 class Peer(NamedTuple):
-    """Who is at the other end."""
+    """The other end of a connection."""
 
     address: str
     certificate_ends: float | None  # seconds since 1970; None without TLS
 
 
 class Connection(asyncio.BufferedProtocol):
-    """One exchange after another, never two at a time."""
+    """Carries one exchange at a time."""
 
     __slots__ = (
-        "_abort", "_answer", "_error", "_loop", "_paused", "_peer", "_room", "_socket", "_transport", "_waiter",
-        "closed", "idle_since", "stalled",
+        "_abort",
+        "_answer",
+        "_buffer",
+        "_error",
+        "_loop",
+        "_paused",
+        "_peer",
+        "_socket",
+        "_transport",
+        "_waiter",
+        "closed",
+        "idle_since",
+        "stalled",
     )  # fmt: skip
 
     _transport: asyncio.Transport
-    idle_since: float  # by the loop's clock, since a pool keeps it
+    idle_since: float  # loop time at which the pool took it back
 
-    def __init__(self, sock: CountedSocket, room: memoryview) -> None:
-        self._room = room  # where all connections read, one after another: nothing stays there between two calls
+    def __init__(self, sock: CountedSocket, buffer: memoryview) -> None:
+        self._buffer = buffer  # shared by all connections; holds nothing between two calls
         self._loop = asyncio.get_running_loop()
         self._socket = sock
-        self._abort: Callable[[], None] = sock.close  # until a transport holds the socket: then that one's
-        self._answer: Response | None = None  # the one that is awaited, or was the last
-        self._waiter: asyncio.Future[None] | None = None  # of whoever waits for more of it
-        self._error: Exception | None = None  # what has gone wrong with it
+        self._abort: Callable[[], None] = sock.close  # replaced by the transport's once there is one
+        self._answer: Response | None = None  # the current response, or the last one
+        self._waiter: asyncio.Future[None] | None = None  # set while a caller waits for more data
+        self._error: Exception | None = None
         self._paused = False
         self._peer: Peer | None = None
         self.closed = False
-        self.stalled = False  # no answer came in the time that a kept connection has
+        self.stalled = False  # no response within the time that a reused connection has
 
     @property
     def usable(self) -> bool:
-        """Whether it may be asked again: it is open, and nobody has said a word since.
+        """Whether it can carry another request: it is open and no data has arrived since the last response.
 
-        The socket is looked at too: what has arrived, and was not yet read, would pass for the next answer.
+        The socket is checked too: unread data on it would be taken for the next response.
         """
         if self.closed:
             return False
@@ -66,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def peer(self) -> Peer:
-        """Looked up once for a connection, after its first answer."""
+        """Looked up once, after the first response."""
         if self._peer is None:
             found, certificate = self._transport.get_extra_info("peername"), self._transport.get_extra_info("peercert")
             ends = float(ssl.cert_time_to_seconds(certificate["notAfter"])) if certificate else None
@@ -74,7 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._peer
 
     async def ask(self, request: bytes, *, bodiless: bool) -> Response:
-        """The head of the answer, and as much of its body as has come with it."""
+        """Send a request and return the response once its head is complete."""
         answer = self._answer = Response(bodiless=bodiless)
         if self.closed:
             raise NoResponseError
@@ -89,17 +100,17 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def answered(self) -> bool:
-        """Whether anything at all has come back."""
+        """Whether any byte of a response has arrived."""
         return self._answer is not None and self._answer.begun
 
     def stall(self) -> None:
-        """End the wait for the head of an answer, as a timeout."""
+        """End the wait for a response's head with a timeout."""
         if self._answer is not None and not self._answer.headed:
             self.stalled = True
             self._fail(TimeoutError())
 
     async def read(self, answer: Response) -> bytes:
-        """The next bytes of the body; none at its end."""
+        """The next bytes of the body; empty at its end."""
         while not answer.size:
             if answer.complete and self._error is None:
                 return b""
@@ -112,14 +123,14 @@ class Connection(asyncio.BufferedProtocol):
         return data
 
     def _more(self) -> asyncio.Future[None]:
-        """To be awaited until something has come."""
+        """A future that resolves when more data arrives."""
         if self._error is not None:
             raise self._error
         self._waiter = waiter = self._loop.create_future()
         return waiter
 
     async def secure(self, tls: ssl.SSLContext, name: str) -> None:
-        """Shake hands. Whatever came before, or comes before a request, is not an answer."""
+        """Do the TLS handshake. Data that arrives before a request is not a response."""
         self._answer = None
         if self.closed:
             raise ConnectionResetError
@@ -127,40 +138,40 @@ class Connection(asyncio.BufferedProtocol):
         self.connection_made(cast("asyncio.Transport", secured))
 
     def finish(self) -> bool:
-        """The exchange is over. Whether the connection may serve another; if not, it is closed."""
+        """End the exchange; return whether the connection can be reused. If not, it is closed."""
         answer, self._answer = self._answer, None
-        fit = answer is not None and answer.complete and answer.persistent and not answer.unasked
+        fit = answer is not None and answer.complete and answer.persistent and not answer.unsolicited
         if not fit or self.closed or self._paused:
             self.close()
             return False
         return True
 
     def close(self) -> None:
-        """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
+        """Close at once, without waiting for pending data or for TLS close_notify."""
         self.closed = True
-        self._error = self._error or NoResponseError()  # to whoever still waits: what we end is no end of a body
-        self._abort()  # which wakes whoever waits, by `connection_lost`
+        self._error = self._error or NoResponseError()  # a body cut by us must not look complete to a waiting reader
+        self._abort()  # wakes a waiting reader through `connection_lost`
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._abort = self._transport.abort
 
     def get_buffer(self, _: int) -> memoryview:
-        return self._room
+        return self._buffer
 
     def buffer_updated(self, size: int) -> None:
         answer = self._answer
-        if answer is None:  # nobody has asked
+        if answer is None:  # data without a request
             self.close()
             return
         try:
-            answer.feed(self._room[:size])
+            answer.feed(self._buffer[:size])
         except (MalformedError, BrokenBodyError) as error:
             self._fail(error)
             return
-        if answer.size > MOST_HELD:
+        if answer.size > MAX_BUFFERED:
             self._paused = True
             self._transport.pause_reading()
         self._wake()

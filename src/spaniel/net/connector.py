@@ -1,4 +1,4 @@
-"""Connections to a `Target`, ready to be asked: straight or through the system's proxy, with TLS or without."""
+"""Opens connections to a `Target`: directly or through the system's proxy, with or without TLS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.connection import Connection
-from spaniel.net.requests import tunnel
+from spaniel.net.proxy import tunnel
 from spaniel.net.responses import MalformedError, NoResponseError
 from spaniel.net.sockets import SocketLimits, connect, connect_to, descriptors
 
@@ -24,84 +24,84 @@ if TYPE_CHECKING:
 
 
 READ_AT_ONCE = 1 << 16  # bytes
-# Whether a loop fills a buffer and tells so in one go. Windows fills them meanwhile: there no two may share one.
+# Whether the loop fills a buffer and reports it in one step. On Windows it does not: connections cannot share a buffer.
 READS_AT_ONCE = os.name != "nt"
 
 
 class ConnectFailedError(Exception):
-    """No connection came about, for the reason that it was raised from."""
+    """Connecting failed; `__cause__` says why."""
 
 
 class Connector:
-    """Opens connections, each for one target, and knows whose certificates to trust."""
+    """Opens connections, each to one target."""
 
     def __init__(self, ca_file: str) -> None:
         self._ca_file = ca_file
         self._tls: ssl.SSLContext | None = None
-        self._room = _new_room()
+        self._buffer = _new_buffer()
         self.sockets = SocketLimits(descriptors())
 
     def certificates(self, scheme: str) -> ssl.SSLContext | None:
-        """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
+        """Loaded at the first https request (this takes as long as two Python starts), or to check `ca_file`."""
         if scheme != "https" and not self._ca_file:
             return None
         self._tls = self._tls or tls_context(self._ca_file)
         return self._tls if scheme == "https" else None
 
     async def open(self, scheme: str, target: Target, proxy: Proxy | None, agent: str) -> Connection:
-        """Dial, and shake hands. `agent` is the user agent that a proxy is asked for a tunnel with."""
+        """Dial and do the TLS handshake. `agent` is the User-Agent of a CONNECT request to the proxy."""
         tls = self.certificates(scheme)
         try:
             sock = await (connect_to(target, self.sockets) if proxy is None else self._dial_proxy(proxy))
             return await self._start(sock, tls, target, proxy, agent)
-        # ValueError: a name that does not fit into TLS, a proxy's URL that is none
+        # ValueError: a host name that TLS rejects, an invalid proxy URL
         except (OSError, ValueError) as error:
             raise ConnectFailedError from error
 
     async def _dial_proxy(self, proxy: Proxy) -> CountedSocket:
-        """The user's own: wherever it is, it need not pass the guard."""
+        """The proxy is configured by the user, so its address is not vetted by the guard."""
         host, port = proxy.place
         return await connect(await _addresses(host), port, self.sockets)
 
     async def _start(
         self, sock: CountedSocket, tls: ssl.SSLContext | None, target: Target, proxy: Proxy | None, agent: str
     ) -> Connection:
-        """A connection in two steps, TLS second: from the first one on, its transport is known, and can be closed.
+        """Connect the transport first and start TLS second, so that the transport can be closed at any point.
 
-        asyncio does both in one call. If that is cancelled when the handshake is done, its transport says goodbye for
-        up to 30 s, and is out of reach; closing the socket would leave it with a number that another socket gets next.
+        asyncio does both in one call. If that is cancelled after the handshake, its transport waits up to 30 s for
+        close_notify and cannot be reached; closing the socket would leave it with a descriptor that may be reused.
         """
-        wire = Connection(sock, self._room if READS_AT_ONCE else _new_room())
+        connection = Connection(sock, self._buffer if READS_AT_ONCE else _new_buffer())
         try:
-            await asyncio.get_running_loop().create_connection(lambda: wire, sock=sock)
+            await asyncio.get_running_loop().create_connection(lambda: connection, sock=sock)
             if tls is not None:
                 if proxy is not None:
-                    await _make_tunnel(wire, target, proxy, agent)
-                await wire.secure(tls, _name(target))
+                    await _make_tunnel(connection, target, proxy, agent)
+                await connection.secure(tls, _name(target))
         except BaseException:
-            wire.close()
+            connection.close()
             raise
-        return wire
+        return connection
 
 
-async def _make_tunnel(wire: Connection, target: Target, proxy: Proxy, agent: str) -> None:
-    """Have a proxy connect us with a judged address. Bytes behind its answer cannot be from a TLS server."""
+async def _make_tunnel(connection: Connection, target: Target, proxy: Proxy, agent: str) -> None:
+    """CONNECT to a vetted address through a proxy. Bytes after its response cannot come from a TLS server: refused."""
     try:
-        answer = await wire.ask(tunnel(target, proxy, agent), bodiless=True)
+        answer = await connection.ask(tunnel(target, proxy, agent), bodiless=True)
     except NoResponseError:
         raise ConnectionError("the system's proxy closed the connection without an answer") from None
     except MalformedError as error:
         raise ConnectionError(f"the system's proxy did not answer in HTTP: {error}") from None
-    if not 200 <= answer.status <= 299 or answer.unasked:
+    if not 200 <= answer.status <= 299 or answer.unsolicited:
         raise ConnectionError(f"the system's proxy answered {answer.status}")
 
 
-def _new_room() -> memoryview:
+def _new_buffer() -> memoryview:
     return memoryview(bytearray(READ_AT_ONCE))
 
 
 def _name(target: Target) -> str:
-    """What the certificate must be for: whatever address is dialled, the host that was asked for."""
+    """The name that the certificate must be valid for: the requested host, whatever address is dialled."""
     return target.host.strip("[]").rstrip(".")
 
 
@@ -114,7 +114,7 @@ async def _addresses(host: str) -> Sequence[Address]:
 
 
 def tls_context(ca_file: str) -> ssl.SSLContext:
-    """What trusts the system's certificates and those of a file; `bad_args` where it cannot be read."""
+    """A context that trusts the system's certificates and those of a file; `bad_args` if it cannot be read."""
     context = ssl.create_default_context()
     if ca_file:
         try:

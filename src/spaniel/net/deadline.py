@@ -1,4 +1,4 @@
-"""One wall-clock deadline for everything that a fetch does."""
+"""One wall-clock deadline for a whole fetch."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NEVER = float("inf")
 
 
 class Deadline:
-    """A moment on the loop's clock, and the phase that is under way, for whoever is stopped by it.
+    """A point on the loop's clock, and the current phase, which the timeout error reports.
 
-    It belongs to one fetch: the task that entered `guarding` first is the one that is stopped.
+    It belongs to one fetch: the task that entered `guarding` first is cancelled when it passes.
     """
 
-    __slots__ = ("_is_held", "_watch", "at", "guarded", "phase", "seconds")
+    __slots__ = ("_is_paused", "_watch", "at", "guarded", "phase", "seconds")
 
     def __init__(self, seconds: float) -> None:
         self._watch = _watch()
-        self._is_held = False
+        self._is_paused = False
         self.seconds = seconds
         self.at = self._watch.loop.time() + seconds
         self.phase = "start"
@@ -37,7 +37,7 @@ class Deadline:
         return self.at - self._watch.loop.time()
 
     def within(self, seconds: float) -> Deadline:
-        """A shorter one, for a part that may not use up the whole."""
+        """A shorter deadline for a part of the fetch."""
         return Deadline(max(0.0, min(seconds, self.left())))
 
     def missed(self) -> SpanielError:
@@ -45,22 +45,22 @@ class Deadline:
 
     @property
     def due(self) -> float:
-        """When it stops whoever is guarded."""
-        return NEVER if self._is_held else self.at
+        """When the guarded task is cancelled."""
+        return NEVER if self._is_paused else self.at
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """It stands still meanwhile: for a wait that is nobody's fault, such as a crawl's pauses at a host."""
+    def paused(self) -> Iterator[None]:
+        """Stop the clock during a wait that does not count, such as the delay between two requests to a host."""
         began = self._watch.loop.time()
-        self._is_held = True
+        self._is_paused = True
         try:
             yield
         finally:
-            self._is_held = False
+            self._is_paused = False
             self._move(self.at + self._watch.loop.time() - began)
 
     def renew(self, seconds: float, latest: float) -> None:
-        """Something has come: so many seconds more from now on, but not beyond a moment on the loop's clock."""
+        """Allow `seconds` more from now, but not beyond `latest` on the loop's clock."""
         self._move(min(latest, self._watch.loop.time() + seconds))
 
     def _move(self, at: float) -> None:
@@ -69,22 +69,22 @@ class Deadline:
             self._watch.ring_by(self.due)
 
     def guarding(self, phase: str) -> AbstractContextManager[None]:
-        """Whatever is awaited inside ends at the deadline, as the SRD's `timeout`."""
+        """Cancel what is awaited inside at the deadline and raise `timeout`."""
         self.phase = phase
         if self.guarded is not None and self.guarded is asyncio.current_task(self._watch.loop):
-            return _INSIDE  # the outer one watches over all
+            return _NESTED  # the outer block enforces the deadline
         return _Guarding(self, self._watch)
 
 
-_INSIDE = nullcontext()
+_NESTED = nullcontext()
 
 
 class _Guarding:
-    """As `asyncio.timeout_at`, without a timer of its own."""
+    """Like `asyncio.timeout_at`, without its own timer."""
 
     __slots__ = ("_cancelling", "_task", "_watch", "deadline", "is_over")
     _task: asyncio.Task[object]
-    _cancelling: int  # times that somebody else had asked the task to end before
+    _cancelling: int  # cancellation requests that were pending on entry
 
     def __init__(self, deadline: Deadline, watch: _Watch) -> None:
         self.deadline, self._watch = deadline, watch
@@ -117,7 +117,7 @@ class _Guarding:
 
 
 class Alarm:
-    """Calls `stop` after so many seconds unless it is cancelled before, without a timer of its own."""
+    """Calls `stop` after some seconds unless it is cancelled first, without its own timer."""
 
     __slots__ = ("_watch", "due", "stop")
 
@@ -132,20 +132,20 @@ class Alarm:
 
 
 class _Watch:
-    """One timer for all deadlines of an event loop, set for the first of them.
+    """One timer for all deadlines of an event loop, set for the earliest.
 
-    Nearly all are met: a timer for each would be made, sorted in and thrown away for nothing. So this one stays set
-    when the deadline that it was set for is met, and looks at those that are left when it rings.
+    Nearly all deadlines are met, so a timer for each would be created and cancelled for nothing. This one stays set
+    when its deadline is met, and checks the remaining ones when it fires.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.guarded: dict[_Guarding | Alarm, None] = {}  # in the order in which they came
+        self.guarded: dict[_Guarding | Alarm, None] = {}  # an ordered set
         self._rings_at = NEVER
         self._timer: asyncio.TimerHandle | None = None
 
     def ring_by(self, at: float) -> None:
-        """Not later than that."""
+        """Make sure that the timer fires no later than `at`."""
         if at < self._rings_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -160,16 +160,16 @@ class _Watch:
         self.ring_by(min((each.due for each in self.guarded), default=NEVER))
 
 
-class _Here(threading.local):
+class _ThreadLocal(threading.local):
     watch: _Watch | None = None
 
 
-_here = _Here()
+_local = _ThreadLocal()
 
 
 def _watch() -> _Watch:
-    """The running loop's. A thread runs one loop at a time."""
+    """The running loop's watch. A thread runs one loop at a time."""
     loop = asyncio.get_running_loop()
-    if _here.watch is None or _here.watch.loop is not loop:
-        _here.watch = _Watch(loop)
-    return _here.watch
+    if _local.watch is None or _local.watch.loop is not loop:
+        _local.watch = _Watch(loop)
+    return _local.watch

@@ -1,7 +1,7 @@
-"""The browser's way out: a forward proxy on loopback, one for each browser context, behind the same guard.
+"""The browser's egress proxy: a forward proxy on loopback, one for each browser context, behind the same guard.
 
 Chromium names a host; the proxy resolves it once, judges every address, and dials one that passed (FR-WF-06, 11b).
-Whoever does not know the context's secret is not served, so that the port is of no use to other local processes.
+Clients must know the context's secret, so that other local processes cannot use the port.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.proxy import literal
-from spaniel.net.responses import MOST_DIGITS, MalformedError
+from spaniel.net.responses import MAX_DIGITS, MalformedError
 from spaniel.net.sockets import stop_accepting
 from spaniel.url.parsing import parse
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 PIECE = 1 << 16
 EACH_SECONDS = 4.0  # for one address, so that a dead one does not use up the time of the others
 
-# What belongs to one connection and not to the message (RFC 9110 7.6.1); `proxy-*` besides.
-OWN = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"})
-MOST_INTERIM_RESPONSES = 8  # answers before the answer (1xx)
+# Hop-by-hop fields (RFC 9110 7.6.1), besides `proxy-*`.
+HOP_BY_HOP = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"})
+MAX_INTERIM = 8  # 1xx responses before the final one
 
 log = logging.getLogger("spaniel.net")
 
 USER = "spaniel"
-MOST_BYTES = 64 << 20  # that one context may bring in, all its requests together
-MOST_HOSTS = 256  # that one context may ask for
+MAX_BYTES = 64 << 20  # received by one context, all its requests together
+MAX_HOSTS = 256  # requested by one context
 AUTHENTICATION_SECONDS = 10.0
-MOST_CONNECTIONS = 128  # at once; Chromium itself stops at 32 for one proxy, WebSockets aside
+MAX_CONNECTIONS = 128  # at once; Chromium itself stops at 32 for one proxy, WebSockets aside
 DIAL_SECONDS = 10.0
-FLUSH_SECONDS = 2.0  # for the last bytes of a connection that has ended
-ASKED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\r\nContent-Length: 0\r\n\r\n'
+FLUSH_SECONDS = 2.0  # for the last bytes of a connection that is closed
+AUTH_REQUIRED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\r\nContent-Length: 0\r\n\r\n'
 TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
-_PLAIN = re.compile(r"(http://[^/?#\\]+)([^#]*)")
+_HTTP_URL = re.compile(r"(http://[^/?#\\]+)([^#]*)")
 FAILURES = (OSError, MalformedError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 
@@ -102,7 +102,7 @@ class RequestHead(NamedTuple):
     @property
     def body_length(self) -> int:
         length = self.fields.get(b"content-length", b"0")
-        if b"transfer-encoding" in self.fields or not length.isdigit() or len(length) > MOST_DIGITS:
+        if b"transfer-encoding" in self.fields or not length.isdigit() or len(length) > MAX_DIGITS:
             raise MalformedError("a body without a length")
         return int(length)
 
@@ -121,8 +121,8 @@ async def read_request(reader: asyncio.StreamReader) -> RequestHead:
 
 
 async def read_response(reader: asyncio.StreamReader) -> bytes:
-    """The head of an answer as the client gets it: the connection ends with it, and the server is no proxy."""
-    for _ in range(MOST_INTERIM_RESPONSES):
+    """The head of a response as the client gets it: `Connection: close`, and no 407."""
+    for _ in range(MAX_INTERIM):
         first, lines = await _read(reader)
         version, _, status = first.partition(b" ")
         if not version.startswith(b"HTTP/1.") or not status[:3].isdigit() or status[3:4] not in (b"", b" "):
@@ -138,7 +138,7 @@ async def read_response(reader: asyncio.StreamReader) -> bytes:
 async def _read(reader: asyncio.StreamReader) -> tuple[bytes, list[bytes]]:
     first, *lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
     if any(b"\n" in line or b"\r" in line for line in (first, *lines)):
-        raise MalformedError("a line end inside a line")  # others might read two lines there
+        raise MalformedError("a line end inside a line")  # other parsers might see two lines
     return first, lines
 
 
@@ -148,25 +148,25 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _end_to_end(lines: list[bytes], *besides: bytes) -> list[bytes]:
-    """The fields that are meant for the other side, not for a proxy on the way."""
+    """The end-to-end fields."""
     kept = []
     for line in lines:
         name = line.partition(b":")[0].strip().lower()
-        if name not in OWN and name not in besides and not name.startswith(b"proxy-"):
+        if name not in HOP_BY_HOP and name not in besides and not name.startswith(b"proxy-"):
             kept.append(line)
     return kept
 
 
-class Vets(Protocol):
-    """The guard, as far as it is needed here."""
+class TargetVetter(Protocol):
+    """The part of the guard that is used here; tests replace it."""
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
 
 class EgressProxy:
-    """One context's way out. A host is looked up once in 30 s: what was judged is what is dialled, every time."""
+    """One browser context's proxy. A host is resolved once in 30 s; only vetted addresses are dialled."""
 
-    def __init__(self, guard: Vets, proxies: Proxies | None = None, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, guard: TargetVetter, proxies: Proxies | None = None, most_bytes: int = MAX_BYTES) -> None:
         self._guard = guard
         self._proxies = proxies
         self._most_bytes = most_bytes
@@ -191,7 +191,7 @@ class EgressProxy:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Shut the port, and every connection with it; also where whoever waits for that is stopped meanwhile."""
+        """Close the port and all its connections, even if the awaiting task is cancelled."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
             if (server := self._server) is not None:  # a task that is cancelled before its first step closes nothing
@@ -206,37 +206,34 @@ class EgressProxy:
                 self._server.close()
         tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
         for client in self._serving.values():
-            client.transport.abort()  # here: a task that is ended before it began closes nothing
+            client.transport.abort()  # here, since a task that is cancelled before its first step closes nothing
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # for the last of them to be closed
+        await asyncio.sleep(0)  # lets the last transport close
 
-    def passed(self, url: Url) -> bool:
-        """Whether this host and port have been judged already, and passed."""
+    def has_passed(self, url: Url) -> bool:
+        """Whether this host and port were vetted already and passed."""
         judged = self._targets.get((url.host, url.effective_port))
         return judged is not None and judged.done() and not judged.cancelled() and judged.exception() is None
 
-    def know(self, target: Target) -> None:
-        """Take over a verdict that a guard has given before."""
+    def adopt(self, target: Target) -> None:
+        """Add a target that a guard has vetted before."""
         judged = self._targets[target.host, target.port] = asyncio.get_running_loop().create_future()
         judged.set_result(target)
 
     async def vet(self, url: Url) -> Target:
-        """The target of a URL, judged when its host is first met, and again when that is too long ago (D2-39).
-
-        A refusal stays one.
-        """
+        """The target of a URL, vetted at its first request and again when it is stale (D2-39). A refusal is final."""
         key = url.host, url.effective_port
         judged = self._targets.get(key)
-        if judged is None or (self.passed(url) and judged.result().stale):
-            if judged is None and len(self._targets) >= MOST_HOSTS:
+        if judged is None or (self.has_passed(url) and judged.result().stale):
+            if judged is None and len(self._targets) >= MAX_HOSTS:
                 raise SpanielError(Code.DNS_FAILED, host=url.host, error="too many hosts for one page")
             judged = self._targets[key] = asyncio.create_task(self._guard.vet(url, Deadline(DIAL_SECONDS)))
         return await asyncio.shield(judged)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._closing is not None:  # accepted while the port was being shut
+        if self._closing is not None:  # accepted while the port was being closed
             writer.transport.abort()
             return
         task = asyncio.create_task(self._serve(StreamPair(reader, writer)))
@@ -245,18 +242,18 @@ class EgressProxy:
 
     async def _serve(self, client: StreamPair) -> None:
         try:
-            if len(self._serving) <= MOST_CONNECTIONS:
-                await self._converse(client)
+            if len(self._serving) <= MAX_CONNECTIONS:
+                await self._handle(client)
         except (*FAILURES, SpanielError) as error:
             log.debug("egress: %s: %s", type(error).__name__, error)
         finally:
             await self._shut(client)
 
-    async def _converse(self, client: StreamPair) -> None:
+    async def _handle(self, client: StreamPair) -> None:
         async with asyncio.timeout(AUTHENTICATION_SECONDS):
-            head = await self._admitted(client)
+            head = await self._read_authenticated(client)
         connect = head.method == "CONNECT"
-        url, path = _asked_for(head)
+        url, path = _requested_url(head)
         target = await self.vet(url)
         try:
             async with asyncio.timeout(DIAL_SECONDS):
@@ -270,19 +267,19 @@ class EgressProxy:
             await self._shut(server)
 
     async def _shut(self, ends: StreamPair) -> None:
-        """Wait until it is closed: a socket that is only about to be is one that leaks when the loop ends."""
+        """Close and wait for it: a socket that is still closing when the loop ends leaks."""
         if self._closing is not None:
-            ends.writer.transport.abort()  # nobody is there to read what is left
+            ends.writer.transport.abort()  # pending data has no reader any more
         ends.writer.close()
         try:
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(FLUSH_SECONDS):
                     await ends.writer.wait_closed()
         finally:
-            ends.writer.transport.abort()  # also where we are cancelled while its last bytes wait to be taken
+            ends.writer.transport.abort()  # also if cancelled while its last bytes are pending
 
-    async def _admitted(self, client: StreamPair) -> RequestHead:
-        """One request that knows the secret; those that do not are asked for it, and what they send is thrown away."""
+    async def _read_authenticated(self, client: StreamPair) -> RequestHead:
+        """The first authenticated request; others get a 407, and their bodies are discarded."""
         while True:
             head = await read_request(client.reader)
             left = head.body_length
@@ -290,10 +287,10 @@ class EgressProxy:
                 return head
             while left and (piece := await client.reader.read(min(left, PIECE))):
                 left -= len(piece)
-            client.writer.write(ASKED)
+            client.writer.write(AUTH_REQUIRED)
 
     async def _dial(self, url: Url, path: str, target: Target, head: RequestHead) -> tuple[StreamPair, bytes]:
-        """A connection to the target or, for its judged address, to the system's proxy; and what to ask for there."""
+        """A connection to the target, or to the system's proxy with its vetted address; and the request head for it."""
         authority = url.host if url.port is None else f"{url.host}:{url.port}"
         proxy = self._proxies.choose(url) if self._proxies else None
         if proxy is None:
@@ -304,7 +301,7 @@ class EgressProxy:
 
     async def _tunnel(self, client: StreamPair, server: StreamPair) -> None:
         client.writer.write(TUNNEL)
-        await _first_of(_copy(client.reader, server.writer), self._bring(server.reader, client.writer))
+        await _first_of(_copy(client.reader, server.writer), self._copy_counted(server.reader, client.writer))
 
     async def _forward(self, client: StreamPair, server: StreamPair, head: RequestHead, asked: bytes) -> None:
         server.writer.write(asked)
@@ -316,14 +313,14 @@ class EgressProxy:
             left -= len(piece)
             server.writer.write(piece)
             await server.writer.drain()
-        await _first_of(self._answer(client, server), _gone(client.reader))
+        await _first_of(self._answer(client, server), _disconnected(client.reader))
 
     async def _answer(self, client: StreamPair, server: StreamPair) -> None:
         client.writer.write(await read_response(server.reader))
-        await self._bring(server.reader, client.writer)
+        await self._copy_counted(server.reader, client.writer)
 
-    async def _bring(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Copy what comes in, until it ends or is too much for one page."""
+    async def _copy_counted(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Copy until the end of the stream, or fail when the context has received too much."""
         while piece := await source.read(PIECE):
             self.bytes_in += len(piece)
             if self.bytes_in > self._most_bytes:
@@ -332,19 +329,19 @@ class EgressProxy:
             await sink.drain()
 
 
-def _asked_for(head: RequestHead) -> tuple[Url, str]:
-    """The host to be judged, as strictly as any; and the path as it came, which is between the page and its server."""
+def _requested_url(head: RequestHead) -> tuple[Url, str]:
+    """The origin, parsed strictly, which is vetted; and the path, which is passed on as it came."""
     if head.method == "CONNECT":
         return parse(f"https://{head.target}/"), ""
-    found = _PLAIN.fullmatch(head.target)
+    found = _HTTP_URL.fullmatch(head.target)
     if found is None:
         raise MalformedError("no http URL where a proxy wants one")
     return parse(f"{found[1]}/"), found[2] if found[2].startswith("/") else f"/{found[2]}"
 
 
-async def _first_of(*ways: Coroutine[Any, Any, None]) -> None:
-    """Until one of them ends; the others end with it."""
-    tasks = [asyncio.create_task(way) for way in ways]
+async def _first_of(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run until one of them ends; cancel the others."""
+    tasks = [asyncio.create_task(each) for each in coroutines]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -353,8 +350,8 @@ async def _first_of(*ways: Coroutine[Any, Any, None]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _gone(client: asyncio.StreamReader) -> None:
-    """Until whoever asked has left; what it says meanwhile is for nobody, for there is one request to a connection."""
+async def _disconnected(client: asyncio.StreamReader) -> None:
+    """Read until the client disconnects. Its data is discarded: there is one request to a connection."""
     while await client.read(PIECE):
         pass
 

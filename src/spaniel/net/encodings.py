@@ -1,4 +1,4 @@
-"""Content encodings, undone as the bytes come: decoded bytes are counted, and bombs end at the cap."""
+"""Content encodings, decoded incrementally: decoded bytes are counted, and bombs end at the cap."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MOST = 2  # encodings on top of one another
+MAX_ENCODINGS = 2  # on top of one another
 PIECE = 1 << 16  # decoded bytes that one step may produce
-WINDOW = 24  # log2 of how far back an encoding may reach, and so of what its decoder may hold: brotli's most
-STACKED_WINDOW = 22  # of each, where there are two: no honest page is encoded twice, and memory adds up
+WINDOW = 24  # log2 of the window, and so of a decoder's memory: brotli's maximum
+STACKED_WINDOW = 22  # for each of two encodings, whose memory adds up; no honest page is encoded twice
 
 
 class CutShortError(Exception):
-    """The compressed data ends before its end."""
+    """The compressed data is truncated."""
 
     def __init__(self) -> None:
         super().__init__("the compressed data ends too early")
@@ -35,21 +35,21 @@ BAD_DATA: tuple[type[Exception], ...] = (CutShortError, zlib.error, brotli.error
 
 
 class Decoder(Protocol):
-    """Undoes one encoding, a bounded piece at a time."""
+    """Decodes one encoding, a bounded piece at a time."""
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
     def close(self) -> None:
-        """Raises if the stream has not come to its end."""
+        """Raises if the stream is incomplete."""
 
 
 class _Zlib:
-    """gzip (members one after another, RFC 1952 2.2) and deflate (with or without zlib's header: servers send both)."""
+    """gzip (several members, RFC 1952 2.2) and deflate (with or without zlib's header: servers send both)."""
 
     def __init__(self, *, gzip: bool) -> None:
         self._gzip = gzip
         self._state: zlib._Decompress | None = None
-        self._held = b""  # one byte does not say what begins: wherever the network cuts, the answer is the same
+        self._held = b""  # a single byte is held back: two are needed to detect the format
         self._whole = self._ended = False
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -67,11 +67,11 @@ class _Zlib:
                 data, self._state, self._whole = self._state.unused_data, None, True
                 continue
             data = self._state.unconsumed_tail
-            if not data and len(piece) < PIECE:  # a full piece may have more behind it, with all input taken
+            if not data and len(piece) < PIECE:  # after a full piece there may be more output without more input
                 return
 
     def _begin(self, data: bytes) -> zlib._Decompress | None:
-        """What follows a whole stream is another member, or junk, which is left alone as browsers do."""
+        """After a complete stream comes another gzip member, or junk, which is ignored as browsers do."""
         self._ended = self._whole and not (self._gzip and data[:2] == b"\x1f\x8b")
         if self._ended:
             return None
@@ -94,7 +94,7 @@ class _Brotli:
     def feed(self, data: bytes) -> Iterator[bytes]:
         if not data:
             return
-        if self._state.is_finished():  # within one piece the library refuses junk too: so it is never a matter of luck
+        if self._state.is_finished():  # the library refuses junk within one piece too, so the result is consistent
             raise brotli.error("data after the end")
         if not self._begun and data[0] & 1 and 17 + (data[0] >> 1 & 7) > self._window:  # RFC 7932 9.1, WBITS
             raise brotli.error("the window is too large")
@@ -104,7 +104,7 @@ class _Brotli:
             piece = self._state.process(data, output_buffer_limit=PIECE)
             yield piece
             data = b""
-            # A full piece may have more behind it, even where the library would already take more input.
+            # After a full piece there may be more output, even if the library would already take more input.
             more = len(piece) >= PIECE or not self._state.can_accept_more_data()
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class _Brotli:
 
 class _Zstd:
     def __init__(self, window: int) -> None:
-        # RFC 9659: a window of more than 8 MiB is not for the web
+        # RFC 9659 limits the window on the web to 8 MiB
         self._options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: min(window, 23)}
         self._kind = zstd.ZstdDecompressor
         self._state = self._kind(options=self._options)
@@ -124,7 +124,7 @@ class _Zstd:
         while data or not (self._state.needs_input or self._state.eof):
             self._begun = True
             if self._state.eof:
-                self._state = self._kind(options=self._options)  # frames one after another (RFC 8878 3.1)
+                self._state = self._kind(options=self._options)  # several frames (RFC 8878 3.1)
             yield self._state.decompress(data, PIECE)
             data = self._state.unused_data if self._state.eof else b""
 
@@ -143,10 +143,10 @@ DECODERS: dict[str, Callable[[int], Decoder]] = {
 
 
 def decoders(header: str) -> list[Decoder]:
-    """The decoders for a Content-Encoding, in the order in which they undo it."""
+    """The decoders for a Content-Encoding, in decoding order."""
     names = [name for part in header.lower().split(",") if (name := part.strip()) not in ("", "identity")]
-    if len(names) > MOST:
-        raise SpanielError(Code.NETWORK, error=f"more than {MOST} content encodings")
+    if len(names) > MAX_ENCODINGS:
+        raise SpanielError(Code.NETWORK, error=f"more than {MAX_ENCODINGS} content encodings")
     unknown = [name for name in names if name not in DECODERS]
     if unknown:
         raise SpanielError(Code.NETWORK, error=f"unknown content encoding '{unknown[0]}'")
@@ -155,10 +155,10 @@ def decoders(header: str) -> list[Decoder]:
 
 
 class DecoderChain:
-    """The encodings of one body, undone one after another, none of the pieces large.
+    """Decodes all encodings of one body in small pieces.
 
-    What goes into each is held to the cap, as the caller holds what comes out of the last: there are streams without
-    end that come to nothing (empty members, empty blocks), and an encoding around them that makes them cheap to send.
+    The input of each decoder is limited too, as the caller limits the output: endless streams can decode to nothing
+    (empty members or blocks), and an outer encoding makes them cheap to send.
     """
 
     def __init__(self, header: str, cap: int) -> None:
@@ -180,6 +180,6 @@ class DecoderChain:
             yield from self._decoders[layer].feed(piece)
 
     def close(self) -> None:
-        """Raises if one of them has not come to its end."""
+        """Raises if a stream is incomplete."""
         for decoder in self._decoders:
             decoder.close()

@@ -1,4 +1,4 @@
-"""The guard: no connection without a `Target`, and no `Target` but from here (FR-WF-05, FR-WF-06)."""
+"""The SSRF guard: connections need a `Target`, and only the guard creates one (FR-WF-05, FR-WF-06)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES, Address, blocked
-from spaniel.net.resolver import KEPT_SECONDS, MOST_ADDRESSES, failed
+from spaniel.net.resolver import KEPT_SECONDS, MAX_ADDRESSES, failed
 from spaniel.url.allowlist import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 from spaniel.url.parsing import is_ipv4
 
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
 
     Vetting = Coroutine[object, object, "Target"]
 
-MOST_PASSED = 4096  # hosts
+MAX_PASSED = 4096  # hosts
 
-log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
+log = logging.getLogger("spaniel.protection")  # a separate name, so that no option hides its warnings
 
 EVERY_PORT = range(1, 1 << 16)
-MOST_MADE = 4096  # targets that are made once for as long as a resolver keeps its answer
+MAX_TARGETS = 4096  # reused for as long as the resolver caches their addresses
 
 _SEAL = object()
 
 
 class SsrfValidator(Protocol):
-    """What judges addresses; tests may put their own in its place."""
+    """Judges addresses; tests can replace it."""
 
     def validate_ip(self, ip: Address) -> None:
         """Raises `ssrf_blocked`."""
 
     async def resolve_and_validate(self, host: str) -> Sequence[Address]:
-        """All addresses of a host, each of which passed."""
+        """All addresses of a host, if every one passes."""
 
 
 class AddressValidator:
-    """The table of ranges, but for the blocks that are switched off."""
+    """Judges by the table of ranges, without the blocks that are switched off."""
 
     def __init__(self, resolver: Resolver, off: frozenset[str] = frozenset()) -> None:
         self._resolver = resolver
         self._off = off
-        self._passed: dict[str, Sequence[Address]] = {}  # what was judged last, by its host
+        self._passed: dict[str, Sequence[Address]] = {}  # the addresses judged last, by host
 
     def validate_ip(self, ip: Address) -> None:
         if found := blocked(ip, self._off):
@@ -65,16 +65,16 @@ class AddressValidator:
     async def resolve_and_validate(self, host: str) -> Sequence[Address]:
         literal = literal_address(host)
         addresses = [literal] if literal else await self._resolver.resolve(host)
-        if self._passed.get(host) is addresses:  # the very same, which is no other now than when it passed
+        if self._passed.get(host) is addresses:  # the same immutable tuple has passed before
             return addresses
         if not addresses:
             raise failed(host, "it has no address")
-        if len(addresses) > MOST_ADDRESSES:
-            raise failed(host, f"more than {MOST_ADDRESSES} addresses")
-        for address in addresses:  # one bad answer spoils them all: which one would be dialled is not ours to say
+        if len(addresses) > MAX_ADDRESSES:
+            raise failed(host, f"more than {MAX_ADDRESSES} addresses")
+        for address in addresses:  # one bad address refuses the host: any of them might be dialled
             self.validate_ip(address)
-        if isinstance(addresses, tuple):  # which nobody can change
-            if len(self._passed) >= MOST_PASSED:
+        if isinstance(addresses, tuple):  # immutable
+            if len(self._passed) >= MAX_PASSED:
                 self._passed.clear()
             self._passed[host] = addresses
         return addresses
@@ -82,14 +82,14 @@ class AddressValidator:
 
 @lru_cache(maxsize=4096)
 def literal_address(host: str) -> Address | None:
-    """The address that a URL's host is, if it is one."""
+    """The address if the host of a URL is an IP literal."""
     if host.startswith("["):
         return IPv6Address(host[1:-1])
     return IPv4Address(host) if is_ipv4(host) else None
 
 
 class Security(NamedTuple):
-    """The SRD's `[tools.webfetch.security]`."""
+    """The settings `[tools.webfetch.security]`."""
 
     block_private_ips: bool = True
     block_loopback: bool = True
@@ -102,14 +102,14 @@ class Security(NamedTuple):
 
 
 class Target:
-    """Proof that a host was resolved once and every one of its addresses passed. Only a guard can make one."""
+    """Proof that a host was resolved once and that all its addresses passed. Only a guard can create one."""
 
     __slots__ = ("_clock", "_judged", "addresses", "host", "pins", "port")
 
     host: str
     port: int
     addresses: tuple[Address, ...]
-    pins: frozenset[bytes]  # the same addresses, packed: what connections are kept apart by
+    pins: frozenset[bytes]  # the packed addresses: part of the connection pool's key
     _judged: float
     _clock: Callable[[], float]
 
@@ -133,7 +133,7 @@ class Target:
 
     @property
     def stale(self) -> bool:
-        """Whether it is so old that its name must be resolved and judged again before it is dialled (D2-39)."""
+        """Whether the name must be resolved and judged again before it is dialled (D2-39)."""
         return self._clock() - self._judged >= KEPT_SECONDS
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -144,10 +144,7 @@ class Target:
 
 
 class Guard:
-    """Judges ports, domains, literal addresses, and every address that a name resolves to.
-
-    Addresses are the validator's to judge: without one, by the table of ranges, as far as the settings leave it on.
-    """
+    """Judges ports, domains, literal addresses, and (through the validator) every address that a name resolves to."""
 
     def __init__(
         self,
@@ -172,21 +169,21 @@ class Guard:
                 )
             log.warning("SSRF protection disabled for: %s", names)
         self._validator = validator or AddressValidator(resolver, self._off)
-        self._made: OrderedDict[tuple[str, int], tuple[Sequence[Address], Target]] = OrderedDict()
+        self._targets: OrderedDict[tuple[str, int], tuple[Sequence[Address], Target]] = OrderedDict()
 
     @property
     def overrides(self) -> str:
-        """The blocks that are switched off, as one text: what is fetched without them is kept apart."""
+        """The blocks that are switched off, as text: part of the cache key."""
         return ",".join(sorted(self._off))
 
     def with_any_port(self) -> Guard:
-        """The same guard without FR-WF-05c, which is a rule of `web_fetch`: links may use any port (LH-06)."""
+        """The same guard without FR-WF-05c, a rule of `web_fetch`: links may use any port (LH-06)."""
         other = copy(self)
         other._ports = EVERY_PORT  # noqa: SLF001  of the same class
         return other
 
     def check_form(self, url: Url) -> None:
-        """What needs no resolver: the port, a literal address, a blocked domain (D2-04)."""
+        """The checks that need no resolver: port, literal address, blocked domain (D2-04)."""
         if literal := literal_address(url.host):
             self._validator.validate_ip(literal)
         if url.effective_port not in self._ports:
@@ -196,9 +193,8 @@ class Guard:
             self._nothing_from.require(url)
 
     def check_page(self, url: Url, asked: DomainRules = ANYWHERE) -> None:
-        """The same of a page, and whether pages may come from there: by the settings, and by whoever asks for it.
-
-        It is asked of each page on the way, not of what a page loads into itself: that is from elsewhere as a rule.
+        """`check_form` for a page (at each hop, not for its subresources), and the allowed domains of the settings and
+        of the request.
         """
         self.check_form(url)
         for domains in (self._pages_from, asked):
@@ -206,12 +202,12 @@ class Guard:
                 domains.require(url)
 
     def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules = ANYWHERE) -> Vetting:
-        """Both at once, for whoever has nothing to do between them."""
+        """`check_page` and `vet` in one step."""
         self.check_page(url, asked)
         return self._vet(url, deadline)
 
     def vet(self, url: Url, deadline: Deadline) -> Vetting:
-        """Resolve once, judge every answer; whoever dials, dials one of these."""
+        """Resolve once and judge every address; only these are dialled."""
         self.check_form(url)
         return self._vet(url, deadline)
 
@@ -219,14 +215,13 @@ class Guard:
         with deadline.guarding("dns"):
             addresses = await self._validator.resolve_and_validate(url.host)
         key = url.host, url.effective_port
-        made = self._made.get(key)
-        if (
-            made is not None and made[0] is addresses and isinstance(addresses, tuple) and not made[1].stale
-        ):  # what a resolver keeps, judged anew
+        made = self._targets.get(key)
+        # The resolver returned its cached tuple: reuse the target that was made of it.
+        if made is not None and made[0] is addresses and isinstance(addresses, tuple) and not made[1].stale:
             return made[1]
         target = Target(*key, addresses, _SEAL, self._clock)
-        self._made[key] = addresses, target
-        self._made.move_to_end(key)
-        if len(self._made) > MOST_MADE:
-            self._made.popitem(last=False)
+        self._targets[key] = addresses, target
+        self._targets.move_to_end(key)
+        if len(self._targets) > MAX_TARGETS:
+            self._targets.popitem(last=False)
         return target

@@ -1,8 +1,8 @@
-"""The redirect loop: from a URL to the answer at the end of its redirects, guarded at every hop.
+"""The redirect loop: from a URL to the response at the end of its redirects, guarded at every hop.
 
 It is security code and exists once: pages, links, robots.txt, archives, canonical links, sitemaps and lists use it.
 At every hop it judges port, domain and address, resolves `Location` against the current URL, drops the fragment, and
-judges the addresses again if the wait for a turn has made them stale (D2-39). One deadline and one limit hold for all
+judges the addresses again if waiting for a turn has made them stale (D2-39). One deadline and one limit hold for all
 hops. What differs between its users is in their `Visitor`: robots.txt, the host's turn, and the request itself.
 """
 
@@ -31,7 +31,7 @@ HTTPS_DOWNGRADE = "https_downgrade"  # the note of D2-09
 
 
 class Hops:
-    """How far a request has come. It stays readable when the request ends in a refusal."""
+    """The hops of a request so far. It remains readable when the request is refused."""
 
     __slots__ = ("chain", "fragment", "notes", "redirects", "status", "url")
 
@@ -39,7 +39,7 @@ class Hops:
         self.url = url
         self.chain: list[Hop] = []  # the redirects before `url`
         self.redirects = 0  # that count towards the limit
-        self.status: int | None = None  # of the last answer
+        self.status: int | None = None  # of the last response
         self.fragment = ""  # named by the last redirect that had one
         self.notes: tuple[str, ...] = ()
 
@@ -49,20 +49,17 @@ class Hops:
         return tuple([hop.url for hop in self.chain])
 
     def start(self, url: Url) -> None:
-        """Begin another request of the same attempt: it has all of its redirects again."""
+        """Begin another request of the same attempt, with the full redirect limit."""
         self.url, self.redirects, self.notes = url, 0, ()
 
     def begin(self, step: str) -> None:
-        """A part of a hop begins: guard, robots, fetch. For a trace."""
+        """Called when a step of a hop begins (guard, robots, fetch), for a trace."""
 
     def arrived(self, page: Page) -> None:
         self.status = page.status
 
     def resolve(self, page: Page) -> Url:
-        """The target of a redirect: relative to the current URL, without its fragment.
-
-        An override may refuse it, before it counts or is followed.
-        """
+        """The target of a redirect, without its fragment. An override can refuse it before it is followed."""
         url = parse(page.location or "", base=self.url)
         if url.fragment is None:
             return url
@@ -87,7 +84,7 @@ H_contra = TypeVar("H_contra", bound=Hops, contravariant=True)
 
 
 class Judge(Protocol):
-    """The guard."""
+    """The part of the guard that is used here; tests replace it."""
 
     def check_page(self, url: Url, asked: DomainRules, /) -> None: ...
 
@@ -97,7 +94,7 @@ class Judge(Protocol):
 
 
 class Visitor(Protocol[H_contra]):
-    """What is done at each hop, in this order. Each method may raise a refusal, which ends the loop."""
+    """What is done at each hop, in this order. Each method can raise a refusal, which ends the loop."""
 
     @property
     def deadline(self) -> Deadline:
@@ -105,16 +102,16 @@ class Visitor(Protocol[H_contra]):
 
     @property
     def wait(self) -> Wait | None:
-        """Awaited for a URL of an allowed form, before its name is resolved; None if there is no wait."""
+        """Awaited for a URL of an allowed form before its name is resolved; None if there is no wait."""
 
     async def admit(self, hops: H_contra, target: Target, /) -> AbstractAsyncContextManager[object]:
-        """Ask whether the request may be made (robots.txt), and return the turn in which it is made."""
+        """Check whether the request is allowed (robots.txt), and return the turn in which it is made."""
 
     def request(self, hops: H_contra, target: Target, /) -> Awaitable[Page]:
-        """Make the request, in the turn. `target` may be newer than the one that was admitted."""
+        """Make the request, in the turn. `target` can be newer than the one that was admitted."""
 
     def answered(self, hops: H_contra, page: Page, /) -> None:
-        """Take note of an answer, still in the turn."""
+        """Record a response, still in the turn."""
 
 
 async def follow(
@@ -125,10 +122,11 @@ async def follow(
     limit: int | None,
     target: Target | None = None,
 ) -> Page:
-    """The answer at the end of the redirects, whatever its status.
+    """The response at the end of the redirects, whatever its status.
 
-    `domains` is where pages may come from; None for what is not a page, which only the settings' blocked domains stop.
-    With `limit` None a redirect is itself the answer. `target` is the first hop's, if it has been judged already.
+    `domains` are the domains that the request allows for pages; None for other resources, to which only the blocked
+    domains of the settings apply. With `limit` None redirects are not followed. `target` is the first hop's, if it has
+    been vetted already.
     """
     deadline = visitor.deadline
     with deadline.guarding("start"):
@@ -141,7 +139,7 @@ async def follow(
             turn = await visitor.admit(hops, target)
             hops.begin("fetch")
             async with turn:
-                if target.stale:  # the wait for this turn was longer than a name's addresses may be kept (D2-39)
+                if target.stale:  # waiting for the turn took longer than addresses may be kept (D2-39)
                     target = await guard.vet(url, deadline)
                 page = await visitor.request(hops, target)
                 visitor.answered(hops, page)

@@ -1,4 +1,4 @@
-"""Names to addresses: one question, one answer, within a time of its own."""
+"""Resolves host names, within a time limit."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
 
 SECONDS = 5.0
-MOST_ADDRESSES = 64  # no honest name has more; a thousand is somebody playing
+MAX_ADDRESSES = 64  # no honest name has more
 AT_ONCE = 64
 KEPT_SECONDS = 30.0
-MOST_KEPT = 4096  # names
-NXDOMAIN = "nxdomain"  # the cause of a failure where the name is not known; every other one may be over in a minute
+MAX_KEPT = 4096  # names
+NXDOMAIN = "nxdomain"  # the `cause` of a failure if the name does not exist; other failures may be temporary
 NO_ADDRESS = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))  # no such name; none of its own
 
 
 class Resolver(Protocol):
-    """Answers with every address of a name, or raises `dns_failed`."""
+    """Returns every address of a name, or raises `dns_failed`."""
 
     async def resolve(self, host: str) -> Sequence[Address]: ...
 
 
 class CachingResolver:
-    """Asks another resolver, and keeps what it answered for a short while: a crawl asks for one name again and again.
+    """Caches the answers of another resolver for a short time.
 
-    It keeps addresses, not verdicts: the guard judges them each time, and what it has judged is what is dialled. A name
-    that changes its address meanwhile is met at its old one, or not at all. A failure is not kept.
+    It keeps addresses, not verdicts: the guard judges them each time, and only judged addresses are dialled. Failures
+    are not cached.
     """
 
     def __init__(
@@ -52,25 +52,25 @@ class CachingResolver:
         found = tuple(await self._resolver.resolve(host))
         self._kept[host] = self._clock() + self._seconds, found
         self._kept.move_to_end(host)
-        if len(self._kept) > MOST_KEPT:
+        if len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return found
 
 
 class SystemResolver:
-    """The system's own resolver, hosts file and all.
+    """The system's resolver, including its hosts file.
 
-    Each lookup has a daemon thread of its own: a name server that never answers can hold up neither the other lookups
-    nor, as threads of an executor would, the end of the process.
+    Each lookup has its own daemon thread, so that a name server that never responds delays neither other lookups nor,
+    as threads of an executor would, the exit of the process.
     """
 
     def __init__(self, seconds: float = SECONDS, at_once: int = AT_ONCE) -> None:
         self._seconds = seconds
-        self._places = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
 
     async def resolve(self, host: str) -> Sequence[Address]:
         try:
-            async with asyncio.timeout(self._seconds), self._places:
+            async with asyncio.timeout(self._seconds), self._slots:
                 return await _look_up(host)
         except TimeoutError:
             raise failed(host, f"no answer within {self._seconds:g} s") from None
@@ -80,7 +80,7 @@ async def _look_up(host: str) -> Sequence[Address]:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[Sequence[Address]] = loop.create_future()
 
-    def ask() -> None:
+    def look_up() -> None:
         try:
             found = _addresses(host)
         except SpanielError as error:
@@ -91,14 +91,14 @@ async def _look_up(host: str) -> Sequence[Address]:
             loop.call_soon_threadsafe(settle, outcome)
 
     def settle(outcome: Sequence[Address] | SpanielError) -> None:
-        if answer.done():  # nobody waits any more
+        if answer.done():  # cancelled
             return
         if isinstance(outcome, SpanielError):
             answer.set_exception(outcome)
         else:
             answer.set_result(outcome)
 
-    threading.Thread(target=ask, name=f"resolve {host}", daemon=True).start()
+    threading.Thread(target=look_up, name=f"resolve {host}", daemon=True).start()
     return await answer
 
 
@@ -108,7 +108,7 @@ def _addresses(host: str) -> Sequence[Address]:
     except (OSError, UnicodeError) as error:
         unknown = isinstance(error, socket.gaierror) and error.errno in NO_ADDRESS
         raise failed(host, getattr(error, "strerror", None) or str(error), NXDOMAIN if unknown else None) from None
-    # An IPv6 answer may carry a scope ("fe80::1%eth0"); it is link-local then, and judged as such.
+    # An IPv6 address may have a scope ("fe80::1%eth0"); it is link-local then, and judged as such.
     found = dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in infos)
     return tuple(found)
 

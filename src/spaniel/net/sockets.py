@@ -1,4 +1,4 @@
-"""The sockets themselves: only to judged addresses, counted, and never more than the system has for us."""
+"""Opens sockets, only to vetted addresses, and limits their number."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
     from spaniel.net.guard import Target
 
-MOST_AT_ONCE = 512  # exchanges, or half of what the system lets the process open
-MOST_OPEN = 1024  # sockets above which a connection is not kept for later, or three eighths
-NEXT_SECONDS = 0.25  # after which the next address is tried beside one that is silent (RFC 8305 5)
+MAX_AT_ONCE = 512  # exchanges, or half of the descriptors of the process
+MAX_OPEN = 1024  # open sockets above which connections are not kept idle, or three eighths of the descriptors
+NEXT_SECONDS = 0.25  # after which the next address is tried in parallel (RFC 8305 5)
 
 
 class SocketLimits:
-    """How many sockets may be in use, and how many are open: a process has 1,024 descriptors on most systems, and
-    whoever opens the last one makes everything fail, the cache and the log included."""
+    """How many sockets may be in use, and how many are open. A process has 1,024 descriptors on most systems; without
+    a free one everything fails, the cache and the log included."""
 
-    __slots__ = ("keep", "open", "places")
+    __slots__ = ("keep", "open", "slots")
 
     def __init__(self, descriptors: int) -> None:
         self.open = 0
-        self.keep = min(MOST_OPEN, descriptors * 3 // 8)
-        self.places = Slots(max(1, min(MOST_AT_ONCE, descriptors // 2)))
+        self.keep = min(MAX_OPEN, descriptors * 3 // 8)
+        self.slots = Slots(max(1, min(MAX_AT_ONCE, descriptors // 2)))
 
 
 def descriptors() -> int:
-    """How many files and sockets the system lets this process have open."""
+    """The limit of open files and sockets of this process."""
     if sys.platform == "win32":
-        return 2 * MOST_AT_ONCE
+        return 2 * MAX_AT_ONCE
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 2 * MOST_AT_ONCE if soft == resource.RLIM_INFINITY else soft
+    return 2 * MAX_AT_ONCE if soft == resource.RLIM_INFINITY else soft
 
 
 def raise_descriptors(most: int = 4096) -> None:
-    """Let this process open as many files and sockets as the system allows it, up to a number that is enough."""
+    """Raise the limit of open files and sockets as far as the system allows, up to `most`."""
     if sys.platform == "win32":
         return
     import resource
@@ -58,7 +58,7 @@ def raise_descriptors(most: int = 4096) -> None:
 
 
 class CountedSocket(socket):
-    """A socket that is counted as long as it is open."""
+    """A socket that is counted while it is open."""
 
     count: SocketLimits | None = None
 
@@ -71,33 +71,29 @@ class CountedSocket(socket):
 
 async def connect_to(target: Target, count: SocketLimits) -> CountedSocket:
     """A connection to one of a target's addresses, and to nothing else (FR-WF-06a)."""
-    return await connect(in_turn(target.addresses), target.port, count, target)
+    return await connect(interleave(target.addresses), target.port, count, target)
 
 
 def require_judged(address: str, target: Target) -> None:
-    """The first and the last look at what is really dialled."""
+    """Checked before and after connecting, with the address that is really dialled."""
     if ip_address(address.partition("%")[0]).packed not in target.pins:
         raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=address, cidr="unvetted", toggle="none")
 
 
-def in_turn(addresses: Sequence[Address]) -> Sequence[Address]:
-    """The two versions of IP by turns, beginning with the resolver's first choice (RFC 8305 4)."""
+def interleave(addresses: Sequence[Address]) -> Sequence[Address]:
+    """Alternate the two IP versions, beginning with the resolver's first choice (RFC 8305 4)."""
     if len(addresses) == 1:
         return addresses
     first = addresses[0].version
-    ways = [[a for a in addresses if a.version == first], [a for a in addresses if a.version != first]]
-    pairs = zip(*ways, strict=False)
-    shorter = min(map(len, ways))
-    return [address for pair in pairs for address in pair] + ways[0][shorter:] + ways[1][shorter:]
+    one, other = [a for a in addresses if a.version == first], [a for a in addresses if a.version != first]
+    shorter = min(len(one), len(other))
+    return [address for pair in zip(one, other, strict=False) for address in pair] + one[shorter:] + other[shorter:]
 
 
 async def connect(
     addresses: Sequence[Address], port: int, count: SocketLimits, target: Target | None = None
 ) -> CountedSocket:
-    """The first of these that answers. Where one is silent, the next is tried beside it.
-
-    Without a target it is the user's own proxy that is dialled.
-    """
+    """The first connection that succeeds (RFC 8305). Without a target, the addresses are those of the user's proxy."""
     if len(addresses) == 1:
         return await _connect(addresses[0], port, count, target)
     trying: list[asyncio.Task[CountedSocket]] = []
@@ -110,12 +106,12 @@ async def connect(
             if found := await _first(trying, None):
                 return found
     finally:
-        _give_up(trying)
+        _close_all(trying)
     raise trying[0].exception() or OSError("no address")
 
 
 async def _first(trying: list[asyncio.Task[CountedSocket]], seconds: float | None) -> CountedSocket | None:
-    """A connection, if one of these comes about before the time is over or the next of them fails."""
+    """A connection, if one succeeds before the time is over or the next attempt fails."""
     pending = [task for task in trying if not task.done()]
     done, _ = await asyncio.wait(pending, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     for task in done:
@@ -125,11 +121,11 @@ async def _first(trying: list[asyncio.Task[CountedSocket]], seconds: float | Non
     return None
 
 
-def _give_up(trying: list[asyncio.Task[CountedSocket]]) -> None:
-    """Whoever came second is closed, whether it has arrived or not."""
+def _close_all(trying: list[asyncio.Task[CountedSocket]]) -> None:
+    """Close the other connections, finished or not."""
     for task in trying:
         if not task.done():
-            task.cancel()  # it closes its socket by itself
+            task.cancel()  # closes its socket
         elif not task.cancelled() and task.exception() is None:
             task.result().close()
 
@@ -152,10 +148,10 @@ async def _connect(address: Address, port: int, count: SocketLimits, target: Tar
 
 
 async def stop_accepting(server: asyncio.Server) -> None:
-    """A connection that asyncio has accepted, and not yet handed over when its server closes, is never closed."""
+    """Otherwise a connection that asyncio has accepted, but not handed over when the server closes, is never closed."""
     loop = asyncio.get_running_loop()
-    with suppress(NotImplementedError):  # Windows accepts in another way
+    with suppress(NotImplementedError):  # Windows accepts differently
         for sock in server.sockets:
             loop.remove_reader(sock.fileno())
-    for _ in range(3):  # to make its transport, to begin it, to let us know
+    for _ in range(3):  # create the transport, start it, call us
         await asyncio.sleep(0)

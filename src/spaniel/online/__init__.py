@@ -1,1 +1,1 @@
-"""Canonical links with the web at hand: what a policy's rules ask is asked here, politely, and remembered."""
+"""Canonicalization online: answers the questions of a policy's rules by requests, and caches the answers."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.trace import Trace, TraceStep
+    from spaniel.pipeline.request import Trace, TraceStep
 
 NO_LIMIT = 1 << 62
 
@@ -90,7 +90,7 @@ def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
     found = outcome.require()
     page = found.page
     with trace.step("chunk"):
-        chunks = page.cut(max_tokens)
+        chunks = found.cut(max_tokens)
     return Answer(
         requested_url=outcome.requested_url,
         final_url=page.final_url,

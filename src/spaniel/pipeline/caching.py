@@ -14,11 +14,13 @@ import msgspec
 
 from spaniel.cache import Validators, key_for
 from spaniel.cache.freshness import FreshnessClass
+from spaniel.chunking import boundaries, chunk
 from spaniel.errors import SpanielError
 from spaniel.pipeline.fallbacks import PASSING
-from spaniel.pipeline.outcome import CacheInfo, Found, StoredPage, bounds, from_cache
+from spaniel.pipeline.outcome import CacheInfo, FoundPage, StoredPage, from_cache
 from spaniel.pipeline.page_types import NOARCHIVE, SITE_SIGNAL, refusals, respected
-from spaniel.pipeline.stale import NOT_MODIFIED, StaleEntry, hours
+from spaniel.pipeline.retrieve import NOT_MODIFIED
+from spaniel.pipeline.task import StaleEntry
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.text.charset import decode_text
 from spaniel.url.parsing import parse
@@ -26,13 +28,14 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from spaniel.cache import CacheKey, PageCache
+    from spaniel.cache import CacheKey
+    from spaniel.chunking import Chunk
     from spaniel.pipeline.page_types import BlockedPage
     from spaniel.pipeline.profile import Profile
-    from spaniel.pipeline.services import Services, Writer
-    from spaniel.pipeline.stale import Revalidated
-    from spaniel.pipeline.task import FetchResult, FetchTask
-    from spaniel.pipeline.trace import Trace
+    from spaniel.pipeline.request import Trace
+    from spaniel.pipeline.retrieve import FetchedPage
+    from spaniel.pipeline.services import Services
+    from spaniel.pipeline.task import FetchTask
 
 
 EXPIRED_TWICE = "expired_twice"  # the copy is older than twice its lifetime
@@ -41,7 +44,7 @@ EXPIRED_TWICE = "expired_twice"  # the copy is older than twice its lifetime
 class CacheLookup(NamedTuple):
     """What the cache has for a page: a copy to serve, one to revalidate, or the reason for neither."""
 
-    found: Found | None = None
+    found: FoundPage | None = None
     stale: StaleEntry | None = None
     reason: str | None = None
 
@@ -50,36 +53,30 @@ def look_up(task: FetchTask, profile: Profile, services: Services) -> CacheLooku
     """The copy that a fallback stored, in the order of the profile (D2-03)."""
     if services.cache is None or not profile.cached:
         return CacheLookup()
-    asked_about: list[StaleEntry] = []
+    stale: StaleEntry | None = None
     reason = None
     now = services.clock.now()
-    for method in _methods(task, profile, services):
+    kinds = [fallback.kind for fallback in profile.fallbacks]
+    methods = [
+        kind.rendering_method for kind in kinds if kind.may_serve_cached and kind.may_serve_cached(task, services)
+    ]
+    for method in dict.fromkeys(methods):
         copy = _copy(key_of(task, method, profile, services), task, profile, services)
         if copy is None or copy.entry.fetched_at > now:  # a copy with a date in the future is ignored
             continue
-        age = now - copy.entry.fetched_at
-        if age < copy.ttl and not _is_too_old(age, task.request.max_age):
+        age, max_age = now - copy.entry.fetched_at, task.request.max_age
+        if age < copy.ttl and (max_age is None or age.total_seconds() <= max_age):
             services.cache.touch(copy.key)
             return CacheLookup(copy.found("hit"))
         if profile.freshness and age <= 2 * copy.ttl:
-            asked_about.append(copy)
+            stale = copy if stale is None or copy.entry.fetched_at > stale.entry.fetched_at else stale
         elif profile.freshness:
             reason = EXPIRED_TWICE
-    if asked_about:
-        return CacheLookup(stale=max(asked_about, key=lambda copy: copy.entry.fetched_at))
-    return CacheLookup(reason=reason)
+    return CacheLookup(stale=stale, reason=None if stale else reason)
 
 
 def key_of(task: FetchTask, method: str, profile: Profile, services: Services) -> CacheKey:
     return key_for(task.canonical.url, method, profile.name, profile.version, services.door.guard.overrides)
-
-
-def _methods(task: FetchTask, profile: Profile, services: Services) -> dict[str, None]:
-    return dict.fromkeys(
-        fallback.kind.rendering_method
-        for fallback in profile.fallbacks
-        if fallback.kind.may_serve_cached(task, services)
-    )
 
 
 def _copy(key: CacheKey, task: FetchTask, profile: Profile, services: Services) -> StaleEntry | None:
@@ -97,10 +94,6 @@ def _copy(key: CacheKey, task: FetchTask, profile: Profile, services: Services) 
     return StaleEntry(key, entry, page, ttl, asked)
 
 
-def _is_too_old(age: timedelta, max_age: float | None) -> bool:
-    return max_age is not None and age.total_seconds() > max_age
-
-
 def _may_be_served(page: StoredPage, task: FetchTask, services: Services) -> bool:
     """Whether this fetch could have followed the same hops; if not, the page is fetched and each hop is judged."""
     try:
@@ -116,22 +109,18 @@ NO_STORE = "no-store"
 ASKABLE = "http"  # only HTTP responses can be revalidated: the server does not know what scripts rendered
 
 
-class StorageTerms(NamedTuple):
-    """The cache key of a page, its lifetime, and its validators."""
-
-    key: CacheKey
-    ttl: timedelta
-    validators: Validators
-
-
-async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: Services, trace: Trace) -> Found:
+async def keep(task: FetchTask, best: FetchedPage, profile: Profile, services: Services, trace: Trace) -> FoundPage:
     """The best page as it is stored, and written to the cache if that is allowed."""
     chosen = _class_of(task, best, profile, services)
-    page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
-    page = _withheld(page, best.blocked) if best.blocked else page
+    stale = task.stale if best.revalidated else None
+    chunks: list[Chunk] = []
+    if stale:
+        page = _renewed(best, stale, chosen)
+    else:
+        page, chunks = _page(best, profile, chosen)
     body = _text_of(best) if task.request.keep_body and best.blocked is None else None
-    found = Found(page, best.fetched_at, best.rendering_method, best.fetched.picture, body=body)
-    key = best.proof.stale.key if best.proof else key_of(task, best.rendering_method, profile, services)
+    found = FoundPage(page, best.fetched_at, best.rendering_method, best.picture, chunks=chunks, body=body)
+    key = stale.key if stale else key_of(task, best.rendering_method, profile, services)
     with trace.step("write_cache") as step:
         if services.cache is None or not profile.cached:
             step.text = "no cache"
@@ -146,125 +135,121 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
         ):
             step.text = "not kept"
         else:
-            known = _validators(best, page) if profile.freshness else Validators()
-            terms = StorageTerms(key, services.cache.ttl if chosen.ttl is None else chosen.ttl, known)
-            found, step.text = await _written(found, best, terms, services.cache, services.writer)
-            found = _compared(found, task.stale)
+            ttl = services.cache.ttl if chosen.ttl is None else chosen.ttl
+            validators = _validators(best, page, task.stale) if profile.freshness else Validators()
+            found, step.text = await _written(found, best, task.stale, (key, ttl, validators), services)
     return found
 
 
-def _text_of(best: FetchResult) -> str:
+def _text_of(best: FetchedPage) -> str:
     """The page as it came, as text."""
-    page = best.fetched.page
-    return decode_text(page.body, parse_type(page.headers.get("content-type"))[1])
+    return decode_text(best.page.body, parse_type(best.page.headers.get("content-type"))[1])
 
 
 async def _written(
-    found: Found, best: FetchResult, terms: StorageTerms, cache: PageCache, writer: Writer
-) -> tuple[Found, str]:
+    found: FoundPage,
+    best: FetchedPage,
+    stale: StaleEntry | None,
+    terms: tuple[CacheKey, timedelta, Validators],
+    services: Services,
+) -> tuple[FoundPage, str]:
     """With its cache information, or with a note that the cache could not be written."""
-    page, proof, at = found.page, best.proof, best.fetched_at
-    if proof is None:
-        note = await writer.write(cache.put, terms.key, page, at, terms.ttl, terms.validators)
+    page, at, cache = found.page, best.fetched_at, services.cache
+    key, ttl, validators = terms
+    assert cache is not None  # noqa: S101  it was checked
+    if stale is None or not best.revalidated:
+        note = await services.writer.write(cache.put, key, page, at, ttl, validators)
+        how = CHANGED if stale and page.markdown_hash != stale.page.markdown_hash else NEW
     else:
-        changed = None if page == proof.stale.page else page
-        renewal = terms.key, proof.stale.entry, at, terms.ttl, terms.validators
+        changed = None if page == stale.page else page
+        renewal = key, stale.entry, at, ttl, validators
         in_place = changed is None and cache.renew_in_place(*renewal)
-        note = None if in_place else await writer.write(cache.renew, *renewal, changed)
+        note = None if in_place else await services.writer.write(cache.renew, *renewal, changed)
+        how = best.revalidated
     if note:
         return found._replace(page=page.noted(note)), note
-    fields = terms.validators.kept()
-    how = proof.how if proof else NEW
-    cache_info = CacheInfo(at.replace(microsecond=0), hours(terms.ttl), fields.etag, fields.last_modified, how)
-    return found._replace(cache_info=cache_info), "ok"
+    kept, hours = validators.kept(), ttl.total_seconds() / 3600
+    info = CacheInfo(at.replace(microsecond=0), hours, kept.etag, kept.last_modified, how)
+    return found._replace(cache_info=info), "ok"
 
 
-def _compared(found: Found, stale: StaleEntry | None) -> Found:
-    """Whether the text differs from that of the previous copy."""
-    cache_info = found.cache_info
-    if (
-        cache_info is None
-        or cache_info.how != NEW
-        or stale is None
-        or found.page.markdown_hash == stale.page.markdown_hash
-    ):
-        return found
-    return found._replace(cache_info=cache_info._replace(how=CHANGED))
-
-
-def _class_of(task: FetchTask, best: FetchResult, profile: Profile, services: Services) -> FreshnessClass:
+def _class_of(task: FetchTask, best: FetchedPage, profile: Profile, services: Services) -> FreshnessClass:
     """The class that the request names, or the copy had, or the rules choose; else the profile's lifetime."""
     if not profile.freshness or services.freshness is None:
         return FreshnessClass("", profile.ttl)
-    asked, proof = task.request.freshness_class, best.proof
+    asked, stale = task.request.freshness_class, task.stale
     if asked is not None:
         found = services.freshness.named(asked)
-    elif proof and proof.stale.page.freshness:
-        return FreshnessClass(proof.stale.page.freshness, proof.stale.ttl)
+    elif best.revalidated and stale and stale.page.freshness:
+        return FreshnessClass(stale.page.freshness, stale.ttl)
     else:
-        page, document = best.fetched.page, best.document
+        page, document = best.page, best.document
         kind = page.headers.get("content-type", "")
         found = services.freshness.classify(page.url, kind, document.types, document.generator)
     return found if found.ttl is not None else found._replace(ttl=profile.ttl)
 
 
-def _validators(best: FetchResult, page: StoredPage) -> Validators:
+def _validators(best: FetchedPage, page: StoredPage, stale: StaleEntry | None) -> Validators:
     """The validators of the answer; a 304 may leave out those it was asked with."""
     if best.rendering_method != ASKABLE:
         return Validators(content_hash=page.content_hash)
-    headers = best.fetched.page.headers
-    etag, last_modified = headers.get("etag"), headers.get("last-modified")
-    if best.proof and best.fetched.page.status == NOT_MODIFIED:
-        entry = best.proof.stale.entry
-        etag, last_modified = etag or entry.etag, last_modified or entry.last_modified
+    etag, last_modified = best.page.headers.get("etag"), best.page.headers.get("last-modified")
+    if stale and best.revalidated and best.page.status == NOT_MODIFIED:
+        etag, last_modified = etag or stale.entry.etag, last_modified or stale.entry.last_modified
     return Validators(etag, last_modified, page.content_hash)
 
 
-def _is_not_to_be_kept(best: FetchResult, profile: Profile) -> str:
+def _is_not_to_be_kept(best: FetchedPage, profile: Profile) -> str:
     """Whether storing is forbidden, which also removes an earlier copy: RFC 9111 5.2.2.5, or a robots directive."""
     if best.blocked is not None and best.blocked.page_type == SITE_SIGNAL:
         return SITE_SIGNAL
     if best.blocked is not None or not profile.freshness:
         return ""
-    fields = best.fetched.page.headers.get("cache-control", "")
+    fields = best.page.headers.get("cache-control", "")
     if any(part.partition("=")[0].strip().lower() == NO_STORE for part in fields.split(",")):
         return NO_STORE
     return NOARCHIVE if NOARCHIVE in refusals(best.signals) else ""
 
 
-def _renewed(best: FetchResult, proof: Revalidated, chosen: FreshnessClass) -> StoredPage:
+def _renewed(best: FetchedPage, stale: StaleEntry, chosen: FreshnessClass) -> StoredPage:
     """The copy, with the redirects and notes of this fetch."""
-    chain, notes = list(best.fetched.chain), list(best.notes)
-    fields = {"freshness": chosen.name, "signals": dict(best.signals)}
-    return msgspec.structs.replace(proof.stale.page, chain=chain, notes=notes, **fields)
+    chain, notes = list(best.chain), list(best.notes)
+    page = msgspec.structs.replace(
+        stale.page, chain=chain, notes=notes, freshness=chosen.name, signals=dict(best.signals)
+    )
+    return _withheld(page, best.blocked) if best.blocked else page
 
 
-def _page(best: FetchResult, profile: Profile, chosen: FreshnessClass) -> StoredPage:
-    document, page, markdown = best.document, best.fetched.page, best.document.markdown
-    return StoredPage(
+def _page(best: FetchedPage, profile: Profile, chosen: FreshnessClass) -> tuple[StoredPage, list[Chunk]]:
+    """The page as it is stored, with its chunks at the default size."""
+    document, page, blocked = best.document, best.page, best.blocked
+    markdown, limit = document.markdown, profile.limits.chunk_tokens  # 0: not cut, which takes a tenth of a fetch
+    chunks = chunk(markdown, limit, pages=document.pages) if limit and not blocked else []
+    stored = StoredPage(
         final_url=page.url.href,
         markdown=markdown,
-        chunk_tokens=profile.limits.chunk_tokens,
-        chunks=bounds(markdown, profile.limits.chunk_tokens, document.pages),
+        chunk_tokens=limit,
+        chunks=boundaries(chunks),
         title=document.title,
         language=document.language,
         notes=list(best.notes),
         metadata=asdict(document.metadata),
         content_type=page.headers.get("content-type", ""),
         status=page.status,
-        chain=list(best.fetched.chain),
+        chain=list(best.chain),
         content_hash=sha256(page.body).hexdigest(),
         content_length=len(page.body),
         markdown_hash=_hash_of(markdown),
         freshness=chosen.name,
         reader=best.reader,
         served_by=best.fallback,
-        archive_url=best.fetched.archive_url,
-        archive_date=best.fetched.archive_date,
+        archive_url=best.archive_url,
+        archive_date=best.archive_date,
         signals=dict(best.signals),
         data=document.data,
         pages=list(document.pages),
     )
+    return _withheld(stored, blocked) if blocked else stored, chunks
 
 
 def _withheld(page: StoredPage, blocked: BlockedPage) -> StoredPage:
@@ -272,7 +257,7 @@ def _withheld(page: StoredPage, blocked: BlockedPage) -> StoredPage:
     return msgspec.structs.replace(
         page,
         markdown="",
-        chunks=bounds("", page.chunk_tokens),
+        chunks=boundaries(()),
         markdown_hash=_hash_of(""),
         metadata={},
         data=None,

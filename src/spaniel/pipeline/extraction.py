@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spaniel.pipeline.outcome import logged
 from spaniel.reading import extract as extract_here
-from spaniel.reading import read
+from spaniel.reading import read_as
 from spaniel.reading.kinds import kind_of, needs_own_process
 
 TYPE_CHECKING = False
@@ -20,14 +20,15 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
     of its own, with limits, because a hostile one may crash the parser.
     """
     if isinstance(html, bytes) and isinstance(content_type, str) and (url is None or isinstance(url, str)):
-        return read_at_hand(html, content_type, url)
+        return read_here(html, content_type, url)
     return logged(extract_here(html, url, content_type), url)
 
 
-def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Document:
+def read_here(body: bytes, content_type: str | None, url: str | None) -> Document:
     """Like `reading.read`, without an event loop."""
-    if not needs_own_process(kind_of(content_type, body)):
-        return logged(read(body, content_type, url), url)
+    kind = kind_of(content_type, body)
+    if not needs_own_process(kind):
+        return logged(read_as(kind, body, url), url)
     from spaniel.pipeline.readers import blocking_readers
 
-    return blocking_readers().read(body, content_type, url)
+    return blocking_readers().read(body, kind, url)

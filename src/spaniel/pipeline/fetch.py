@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.caching import CacheLookup, keep, look_up
-from spaniel.pipeline.fallback import is_unanswered, root_of
+from spaniel.pipeline.fallbacks import is_unanswered, root_of
 from spaniel.pipeline.outcome import Attempt, Outcome, write_log_line
 from spaniel.pipeline.page_types import READABLE, explained, recognized, signals_of
-from spaniel.pipeline.request import bad, checked
+from spaniel.pipeline.request import Trace, bad, checked
 from spaniel.pipeline.retrieve import PageHops
-from spaniel.pipeline.stale import STALE, STALE_COPY
-from spaniel.pipeline.task import Attempts, FetchResult, FetchTask
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.task import STALE, STALE_COPY, Attempts, FetchTask
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import kind_of, text_part
 from spaniel.url.parsing import parse, requested
@@ -25,13 +23,11 @@ from spaniel.url.value import split
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from spaniel.hosts import Politeness
-    from spaniel.net.http import Page
-    from spaniel.pipeline.profile import Fallback, Limits, Profile
+    from spaniel.hosts import Hosts
+    from spaniel.pipeline.profile import Fallback, FetchLimits, Profile
     from spaniel.pipeline.request import Request
-    from spaniel.pipeline.retrieve import Hosts
+    from spaniel.pipeline.retrieve import FetchedPage
     from spaniel.pipeline.services import Services
-    from spaniel.reading import Document
     from spaniel.url import Canonical, Policy
 
 
@@ -72,110 +68,100 @@ class _Runner:
     def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
         self.state = Attempts(task)
         self._profile, self._services, self._trace = profile, services, trace
-        self._times = _Deadlines(profile.limits, services)
+        self._deadlines = _Deadlines(profile.limits, services)
 
     def wait_before(self, fallback: Fallback) -> float | None:
         """Seconds to wait before a fallback; None if it is skipped, which is recorded."""
-        state, services = self.state, self._services
-        why = fallback.kind.skip_reason(state, services) or (
-            STANDS_IN if fallback.kind.elsewhere and self._has_stale_copy() else ""
-        )
+        state, services, kind = self.state, self._services, fallback.kind
+        why = kind.skip_reason(state, services)
+        if not why and kind.elsewhere:  # a stale copy is newer than an archive's, and costs no request
+            stale = state.task.stale
+            why = STANDS_IN if stale is not None and stale.replaces(state.failure, services.clock.now()) else ""
         if why:
             state.skip(fallback.name, why)
             return None
-        wait = fallback.kind.wait(state, services, fallback.options)
-        why = self._times.against(wait, state.task.way.politeness.longest_wait)
-        if not why or fallback.kind.local:
+        wait = kind.wait(state, services, fallback.options) if kind.wait else 0.0
+        why = self._deadlines.against(wait, state.task.way.politeness.longest_wait)
+        if not why or kind.local:
             return wait
         state.skip(fallback.name, why)
         if state.earlier_refusal is None and (asked := services.door.hosts.asked(state.task.url.origin)):
             state.earlier_refusal = asked.refusal()
         return None
 
-    def _has_stale_copy(self) -> bool:
-        """Whether a stale copy can be used: it is newer than an archive's, and costs no request."""
-        stale, failure = self.state.task.stale, self.state.failure
-        return stale is not None and stale.replaces(failure, self._services.clock.now())
-
     async def run(self, fallback: Fallback, wait: float) -> None:
         """Try each variant until one fetches a page."""
+        state, kind, services = self.state, fallback.kind, self._services
         if wait > 0:
-            await self._wait(wait)
-        for options in fallback.kind.variants(self.state.task, self._services, fallback.options):
-            if self._times.is_over() and not fallback.kind.local:
-                self.state.skip(fallback.name, self._times.against(0.0, 0.0))
+            with self._trace.step("wait", state.task.url.redacted, len(state.attempts) + 1) as step:
+                step.text = f"{wait:.1f} s"
+                await services.clock.sleep(wait)
+            self._deadlines.waited(wait)
+        variants = kind.variants(state.task, services, fallback.options) if kind.variants else (fallback.options,)
+        for options in variants:
+            if self._deadlines.is_over() and not kind.local:
+                state.skip(fallback.name, self._deadlines.against(0.0, 0.0))
                 break
             if await self._try(fallback, options, wait):
                 break
             wait = 0.0
 
-    async def _wait(self, seconds: float) -> None:
-        with self._trace.step("wait", self.state.task.url.redacted, len(self.state.attempts) + 1) as step:
-            step.text = f"{seconds:.1f} s"
-            await self._services.clock.sleep(seconds)
-        self._times.waited(seconds)
-
     async def _try(self, fallback: Fallback, options: Mapping[str, object], waited: float) -> bool:
         """One attempt: records its page or its failure. Returns whether it succeeded."""
-        state, clock = self.state, self._services.clock
-        at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
+        state, services, kind = self.state, self._services, fallback.kind
+        at, began, failure, deadline = services.clock.now(), services.clock.monotonic(), None, self._deadlines.next()
         hops = PageHops(state.task.url, self._trace, len(state.attempts) + 1)
         try:
-            state.best = await self._fetch(fallback, options, deadline, hops) or state.best
+            fetched = await kind.fetch(state, services, deadline, hops, options)
+            if fetched is not None:
+                fetched = fetched._replace(fallback=fallback.name, rendering_method=kind.rendering_method)
+                state.best = await self._read(fetched, deadline, hops)
         except SpanielError as error:
             if is_unanswered(error, deadline.phase):
-                self._services.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
+                services.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
             failure = explained(error, hops.answer, bool(hops.chain)) if self._profile.page_types else error
-            if state.best is not None and fallback.kind.failure_note is not None:
-                note = fallback.kind.failure_note(error)
-                state.best = state.best._replace(notes=(*state.best.notes, note))
-        ms, chain = round((clock.monotonic() - began) * 1000, 3), hops.urls
-        fields = (fallback.name, hops.url.href, failure, hops.status, chain, deadline.phase, ms)
-        state.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
+            if state.best is not None and kind.failure_note is not None:
+                state.best = state.best._replace(notes=(*state.best.notes, kind.failure_note(error)))
+        ms = round((services.clock.monotonic() - began) * 1000, 3)
+        fields = (fallback.name, hops.url.href, failure, hops.status, hops.urls, deadline.phase, ms)
+        state.attempts.append(Attempt(*fields, waited, kind.elsewhere, at))
         return failure is None
 
-    async def _fetch(
-        self, fallback: Fallback, options: Mapping[str, object], deadline: Deadline, hops: PageHops
-    ) -> FetchResult | None:
-        """The fallback's page, read; None if it fetches none."""
-        fetched = await fallback.kind.fetch(self.state, self._services, deadline, hops, options)
-        if fetched is None:
-            return None
-        stale, method, fetched_at = self.state.task.stale, fallback.kind.rendering_method, self._services.clock.now()
-        proof = stale.revalidated_by(fetched.page, method) if stale else None
-        if proof:
-            document, reader = proof.stale.document, proof.stale.page.reader
-        else:
-            document, reader = await self._read(fetched.page, deadline, hops)
-        notes = tuple(dict.fromkeys((*fetched.notes, *document.notes)))
-        result = FetchResult(fetched, document, fetched_at, method, notes, fallback.name, reader, proof=proof)
-        return self._judged(result)
+    async def _read(self, fetched: FetchedPage, deadline: Deadline, hops: PageHops) -> FetchedPage:
+        """The page with its document, the site's usage signals, and whether it is the requested page at all.
 
-    def _judged(self, result: FetchResult) -> FetchResult:
-        """Add the site's usage signals, and whether this is the requested page at all.
-
-        A revalidated copy was judged when it was read; only the signals may be new.
+        A revalidated copy was read and judged when it was stored; only the signals may be new.
         """
-        profile, fetched, document = self._profile, result.fetched, result.document
+        page, profile, services, stale = fetched.page, self._profile, self._services, self.state.task.stale
+        fetched_at = services.clock.now()
+        revalidated = stale.revalidated_by(page, fetched.rendering_method) if stale else None
+        if stale and revalidated:
+            document, reader = stale.document, stale.page.reader
+        else:
+            declared = page.headers.get("content-type")
+            with hops.step("content_type"):
+                kind = kind_of(declared, page.body, profile.content)
+                body = text_part(page.body, declared, kind.charset, profile.limits.text_bytes)
+            with hops.step("extract"):
+                document = await services.readers.read(
+                    *(body, kind, page.url.href, deadline),
+                    walls=profile.page_types,
+                    parts=self.state.task.request.parts,
+                )
+            document, reader = document if body is page.body else document.noted(TEXT_CUT), kind.reader
         agent = profile.way.options.headers.user_agent
-        signals = signals_of(document.signals, fetched.page.headers, fetched.content_signal, agent)
-        types = profile.page_types and result.proof is None and result.reader in READABLE
-        blocked = recognized(fetched, document, signals, types=types, respect=profile.respect)
-        return result._replace(signals=signals, blocked=blocked)
-
-    async def _read(self, page: Page, deadline: Deadline, hops: PageHops) -> tuple[Document, str]:
-        """The document and the name of the reader."""
-        declared, profile = page.headers.get("content-type"), self._profile
-        with hops.step("content_type"):
-            kind = kind_of(declared, page.body, profile.content)
-            body = text_part(page.body, declared, kind.charset, profile.limits.text_bytes)
-        with hops.step("extract"):
-            document = await self._services.readers.read(
-                *(body, declared, page.url.href, profile.content, deadline),
-                walls=profile.page_types,
-                parts=self.state.task.request.parts,
-            )
-        return document if body is page.body else document.noted(TEXT_CUT), kind.reader
+        signals = signals_of(document.signals, page.headers, fetched.content_signal, agent)
+        types = profile.page_types and not revalidated and reader in READABLE
+        redirected = bool(fetched.chain)
+        return fetched._replace(
+            document=document,
+            fetched_at=fetched_at,
+            notes=tuple(dict.fromkeys((*fetched.notes, *document.notes))),
+            reader=reader,
+            signals=signals,
+            blocked=recognized(page, document, signals, redirected=redirected, types=types, respect=profile.respect),
+            revalidated=revalidated,
+        )
 
 
 class _Deadlines:
@@ -184,7 +170,7 @@ class _Deadlines:
     Waiting counts for the total but not for a deadline, since no request runs meanwhile.
     """
 
-    def __init__(self, limits: Limits, services: Services) -> None:
+    def __init__(self, limits: FetchLimits, services: Services) -> None:
         self._limits, self._clock = limits, services.clock
         self._shared = None if limits.total_seconds else Deadline(limits.timeout_seconds)
         self._end = 0.0 if self._shared else services.clock.monotonic() + limits.total_seconds
@@ -222,7 +208,7 @@ async def fetch(request: Request, profile: Profile, services: Services, trace: T
     try:
         outcome = await _fetch(request, profile, services, trace)
     except SpanielError as error:  # not a URL, or not an allowed one
-        outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
+        outcome = Outcome(requested(str(request.url)), refusal=error, steps=trace.steps)
     write_log_line(outcome, services.clock.monotonic() - began)
     return outcome
 
@@ -235,11 +221,10 @@ async def _fetch(request: Request, profile: Profile, services: Services, trace: 
     if known.stale is not None:
         task = task._replace(stale=known.stale, way=task.way._replace(conditional=known.stale.conditional))
     state = await services.flights.join(
-        _flight(task, profile), lambda shared: _fetch_afresh(task, profile, services, shared), trace
+        _flight_key(task, profile), lambda shared: _fetch_afresh(task, profile, services, shared), trace
     )
-    fields = _outcome_of(task, known._replace(found=state.found), services, trace)
-    tried, left_out = tuple(state.attempts), tuple(state.left_out)
-    return fields._replace(refusal=state.refusal, attempts=tried, left_out=left_out)
+    outcome = _outcome_of(task, known._replace(found=state.found), services, trace)
+    return outcome._replace(refusal=state.refusal, attempts=tuple(state.attempts), left_out=tuple(state.left_out))
 
 
 def stored(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome | None:
@@ -259,12 +244,17 @@ def prepare(request: Request, profile: Profile, services: Services, trace: Trace
     """Check the request without making one (D2-04): whatever is refused here is refused for its form."""
     with trace.step("parse"):  # the policy's first rule decides what a URL is
         request = checked(request)
-        _require_class(request, profile, services)
+        if request.freshness_class is not None:
+            if not profile.freshness or services.freshness is None:
+                reason = f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness"
+                raise bad("freshness_class", reason)
+            services.freshness.named(request.freshness_class)
         known = canonical_form(profile.policy, request.url, services.door.hosts)
     with trace.step("normalize"):
-        url = parse(known.url)
-        services.door.guard.check_page(url, request.domains)
-    way = profile.way._replace(domains=request.domains, politeness=_politeness(request, profile))
+        url, asked = parse(known.url), request.domains
+        services.door.guard.check_page(url, asked)
+    wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
+    way = profile.way._replace(domains=asked, politeness=profile.way.politeness._replace(longest_wait=wait))
     if request.languages:
         headers = way.options.headers._replace(accept_language=accept_language(request.languages))
         way = way._replace(options=way.options._replace(headers=headers))
@@ -279,22 +269,6 @@ def accept_language(languages: Sequence[str]) -> str:
     return ", ".join(
         tag if place == 0 else f"{tag};q={max(1, 10 - place) / 10:g}" for place, tag in enumerate(languages)
     )
-
-
-def _politeness(request: Request, profile: Profile) -> Politeness:
-    """The profile's politeness, with the request's own longest wait."""
-    wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
-    return profile.way.politeness._replace(longest_wait=wait)
-
-
-def _require_class(request: Request, profile: Profile, services: Services) -> None:
-    if request.freshness_class is None:
-        return
-    if not profile.freshness or services.freshness is None:
-        raise bad(
-            "freshness_class", f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness"
-        )
-    services.freshness.named(request.freshness_class)
 
 
 def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> CacheLookup:
@@ -322,9 +296,9 @@ async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, t
     return state
 
 
-def _flight(task: FetchTask, profile: Profile) -> Hashable:
-    """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
-    since a request with other validators may end differently."""
+def _flight_key(task: FetchTask, profile: Profile) -> Hashable:
+    """Fetches with the same key share one flight. A stale copy is part of it, since a request with other validators may
+    end differently."""
     request = task.request
     how = (
         request.force_browser,
@@ -353,7 +327,3 @@ def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: 
         served_at=services.clock.now() if served else None,
         steps=trace.steps,
     )
-
-
-def _asked_for(request: Request) -> str:
-    return requested(str(request.url))  # in Python, anything may be passed

@@ -17,7 +17,7 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.pipeline.trace import TraceStep
+    from spaniel.pipeline.request import TraceStep
     from spaniel.reading import Document
 
 
@@ -146,7 +146,7 @@ class CacheInfo(NamedTuple):
     how: str = "new"  # new, changed, hit, not_modified (304), unchanged (200, the same bytes), stale
 
 
-class Found(NamedTuple):
+class FoundPage(NamedTuple):
     """A page, when it was fetched, and how."""
 
     page: StoredPage
@@ -154,6 +154,7 @@ class Found(NamedTuple):
     rendering_method: str
     picture: bytes | None = None  # PNG, if requested
     cache_info: CacheInfo | None = None  # None: it is not cached
+    chunks: Sequence[Chunk] = ()  # as cut for the cache, of the stored size
     body: str | None = None  # the page as it came, if requested
 
     @property
@@ -163,13 +164,20 @@ class Found(NamedTuple):
             return "blocked"
         return "browser" if self.rendering_method == "browser" else self.page.reader
 
+    def cut(self, max_tokens: int) -> Sequence[Chunk]:
+        """Chunks of a size: those that were cut for the cache, if it is the stored size."""
+        return self.chunks if self.chunks and max_tokens == self.page.chunk_tokens else self.page.cut(max_tokens)
+
+    def __repr__(self) -> str:
+        return f"FoundPage({self.page!r}, {self.fetched_at}, {self.method})"
+
 
 class Outcome(NamedTuple):
     """The complete outcome: a page (`found`) or an error (`refusal`), and what was tried."""
 
     requested_url: str  # as requested, without credentials
     canonical_url: str | None = None  # None: not a URL according to the profile's policy
-    found: Found | None = None
+    found: FoundPage | None = None
     refusal: SpanielError | None = None
     attempts: tuple[Attempt, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -206,15 +214,11 @@ class Outcome(NamedTuple):
         notes = list(self.found.page.notes) if self.found else []
         if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # no page is silently empty (D2-33)
-        if self.had_credentials:
+        if CREDENTIALS_WARNING in self.warnings:
             notes.append(CREDENTIALS_DROPPED)  # FG-03: in every view
         if self.cache_hit:
             notes.append(CACHE_HIT)
         return tuple(notes)
-
-    @property
-    def had_credentials(self) -> bool:
-        return CREDENTIALS_WARNING in self.warnings
 
     @property
     def final_url(self) -> str | None:
@@ -244,7 +248,7 @@ class Outcome(NamedTuple):
     def content_hash(self) -> str | None:
         return (self.found.page.content_hash or None) if self.found else None
 
-    def require(self) -> Found:
+    def require(self) -> FoundPage:
         """The page, or raise the error if there is none."""
         if self.found is None:
             raise self.refusal.about(self.requested_url) if self.refusal else AssertionError("neither page nor refusal")

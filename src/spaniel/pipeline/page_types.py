@@ -1,31 +1,33 @@
-"""Whether the response is the requested page: its type (FG-20 … FG-29), and the site's signals about its use.
+"""Whether the response is the requested page: its type (FG-20 … FG-29), a shell that scripts fill, the site's signals.
 
-The patterns of paywalls, logins and challenges are data: `reading/data/page_types.toml`. A blocked page is a result
-like any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile lists those it
-respects.
+The patterns are data: `reading/data/page_types.toml` for paywalls, logins and challenges, `shells.toml` for shells
+(FR-WF-12c, D2-34). A blocked page is a result like any other; nothing is bypassed. A signal alone refuses nothing: it
+is recorded, and a profile lists those it respects.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spaniel.chunking.plain_text import plain
+import msgspec
+
+from spaniel.chunking.plain_text import plain, visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import read
 from spaniel.reading.data_files import data_file
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.metadata.signals import directives
-from spaniel.tables import Table
+from spaniel.tables import complaint, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from spaniel.net.http import Page
-    from spaniel.pipeline.retrieve import FetchedPage
     from spaniel.reading import Document
     from spaniel.reading.html.walls import Wall
 
@@ -44,14 +46,16 @@ USE = re.compile(r"([a-z][a-z0-9_-]{0,40})\s*=\s*(yes|no)\b", re.IGNORECASE)
 def signals_of(
     fields: Mapping[str, object], headers: Mapping[str, str], robots_signal: str | None, agent: str
 ) -> dict[str, object]:
-    """All signals: those of the page (`told`), of its headers, and of the site's robots.txt."""
+    """All signals: those of the page (`fields`), of its headers, and of the site's robots.txt."""
     found = dict(fields)
     own = fields.get("robots")
-    robots = [*(own if isinstance(own, list) else []), *_tag(headers.get("x-robots-tag", ""), agent)]
+    robots = own if isinstance(own, list) else []
+    if tag := headers.get("x-robots-tag"):
+        robots = [*robots, *_robots_tag(tag, agent)]
     if robots:
         found["robots"] = list(dict.fromkeys(robots))[:MOST_SIGNALS]
-    uses = _uses(robots_signal or "") | _uses(headers.get("content-signal", ""))
-    if uses:
+    sent = headers.get("content-signal")
+    if (robots_signal or sent) and (uses := _uses(robots_signal or "") | _uses(sent or "")):
         found["content_signal"] = uses
     for name in (TDM, "tdm-policy"):
         if value := headers.get(name, "").strip():
@@ -74,25 +78,23 @@ def refusals(signals: Mapping[str, object]) -> frozenset[str]:
 
 def respected(signals: Mapping[str, object], respect: Iterable[str]) -> str:
     """The first signal for which the profile refuses the page; empty if there is none."""
-    said = refusals(signals)
-    return next((name for name in respect if name in said), "")
+    wanted = tuple(respect)
+    said = refusals(signals) if wanted else frozenset()
+    return next((name for name in wanted if name in said), "")
 
 
-def _tag(value: str, agent: str) -> list[str]:
+def _robots_tag(value: str, agent: str) -> list[str]:
     """X-Robots-Tag, line by line: directives for all robots, and after `name:` for that robot alone."""
     ours = agent.partition("/")[0].partition(" ")[0].lower()
-    return [directive for line in value.lower().split("\n")[:MOST_SIGNALS] for directive in _directives_for(ours, line)]
-
-
-def _directives_for(ours: str, line: str) -> list[str]:
     found: list[str] = []
-    for_us = True
-    for part in line.split(",")[: MOST_SIGNALS * 2]:
-        name, colon, rest = part.strip().partition(":")
-        if colon and name.strip() not in VALUED:
-            for_us, part = name.strip() == ours, rest  # noqa: PLW2901  what is left of it
-        if for_us:
-            found += directives(part)
+    for line in value.lower().split("\n")[:MOST_SIGNALS]:
+        for_us = True
+        for part in line.split(",")[: MOST_SIGNALS * 2]:
+            name, colon, rest = part.strip().partition(":")
+            if colon and name.strip() not in VALUED:
+                for_us, part = name.strip() == ours, rest  # noqa: PLW2901  what is left of it
+            if for_us:
+                found += directives(part)
     return found
 
 
@@ -111,22 +113,29 @@ LOOKED_AT = 8_000  # characters of the text that are searched; block pages say i
 ERROR_BYTES = 64 << 10  # bytes of an error page that are read
 
 
-class PagePattern(NamedTuple):
+class PagePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One row of the data: all its conditions must hold."""
 
     type: str
-    status: tuple[int, ...]
-    header: Mapping[str, tuple[str, ...]]
-    redirected: bool | None
-    path: tuple[str, ...]
-    title: tuple[str, ...]
-    text: tuple[str, ...]
-    mark: tuple[str, ...]
-    wall: bool
-    max_words: int | None
+    status: tuple[int, ...] = ()
+    header: dict[str, tuple[str, ...]] = {}
+    redirected: bool | None = None
+    path: tuple[str, ...] = ()
+    title: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    mark: tuple[str, ...] = ()
+    wall: bool = False
+    max_words: int | None = None
 
 
-class Evidence:
+class PagePatterns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file: selectors of elements, which `reading` uses, and the rows."""
+
+    marks: dict[str, str]
+    sign: tuple[PagePattern, ...]
+
+
+class PageEvidence:
     """What is known about a response, computed only when a pattern needs it."""
 
     def __init__(self, page: Page, document: Document | None, redirected: bool) -> None:
@@ -176,13 +185,13 @@ class Evidence:
         )
 
 
-def page_type_of(evidence: Evidence) -> str:
+def page_type_of(evidence: PageEvidence) -> str:
     """The type of a page that is not the requested one; empty if it is."""
     found = _pattern_of(evidence)
     return found.type if found else ""
 
 
-def wall_of(evidence: Evidence) -> dict[str, str]:
+def wall_of(evidence: PageEvidence) -> dict[str, str]:
     """The pattern that makes a page a paywall or a login, and where it was found (FG-47); empty for other pages."""
     sign = _pattern_of(evidence)
     if sign is None or sign.type not in WALLED:
@@ -196,11 +205,11 @@ def wall_of(evidence: Evidence) -> dict[str, str]:
     return found if evidence.free else {**found, "confirmed_by": "isAccessibleForFree"}
 
 
-def _pattern_of(evidence: Evidence) -> PagePattern | None:
+def _pattern_of(evidence: PageEvidence) -> PagePattern | None:
     return next((sign for sign in page_patterns() if _holds(sign, evidence)), None)
 
 
-def _holds(sign: PagePattern, seen: Evidence) -> bool:
+def _holds(sign: PagePattern, seen: PageEvidence) -> bool:
     """Cheap checks first; the elements of the page last."""
     return (
         (not sign.status or seen.status in sign.status)
@@ -229,28 +238,16 @@ def _most_words() -> int:
 @cache
 def page_patterns() -> tuple[PagePattern, ...]:
     """The rows, checked strictly."""
-    table = Table(dict(data_file("page_types")), "page_types.toml")
-    table.text_map("marks")
-    rows = tuple(_pattern(row) for row in table.tables("sign"))
-    table.close()
-    return rows
-
-
-def _pattern(row: Table) -> PagePattern:
-    sign = PagePattern(
-        type=row.text("type"),
-        status=row.numbers("status", ()),
-        header={name: tuple(values) for name, values in row.text_lists("header").items()},
-        redirected=row.truth("redirected", default=False) if row.has("redirected") else None,
-        path=row.texts("path", ()),
-        title=row.texts("title", ()),
-        text=tuple(words.replace("’", "'") for words in row.texts("text", ())),
-        mark=row.texts("mark", ()),
-        wall=row.truth("wall", default=False),
-        max_words=row.number("max_words") if row.has("max_words") else None,
+    try:
+        rows = msgspec.convert(data_file("page_types"), PagePatterns).sign
+    except msgspec.ValidationError as error:  # "… unknown field `statuses` - at `$.sign[0]`"
+        reason, _, place = str(error).partition(" - at `$")
+        unknown = re.search("unknown field `(.+)`", reason)
+        place = place.rstrip("`") + (f".{unknown[1]}" if unknown else "")
+        raise complaint(f"page_types.toml{place}", reason) from None
+    return tuple(
+        msgspec.structs.replace(row, text=tuple(words.replace("’", "'") for words in row.text)) for row in rows
     )
-    row.close()
-    return sign
 
 
 def region_of(document: Document | None) -> str:
@@ -285,14 +282,22 @@ class BlockedPage(NamedTuple):
 
 
 def recognized(
-    fetched: FetchedPage, document: Document, signals: Mapping[str, object], *, types: bool, respect: Iterable[str]
+    page: Page,
+    document: Document,
+    signals: Mapping[str, object],
+    *,
+    redirected: bool,
+    types: bool,
+    respect: Iterable[str],
 ) -> BlockedPage | None:
     """The type of a page returned in place of the requested one; None if it is the page."""
     signal = respected(signals, respect)
     if signal:
         return BlockedPage(SITE_SIGNAL, notes=(SITE_SIGNAL, signal))
-    evidence = Evidence(fetched.page, document, bool(fetched.chain))
-    found = page_type_of(evidence) if types else ""
+    if not types:
+        return None
+    evidence = PageEvidence(page, document, redirected)
+    found = page_type_of(evidence)
     if not found:
         return None
     return BlockedPage(found, region_of(document) if found == GEO_BLOCK else "", (found,), wall_of(evidence))
@@ -303,7 +308,7 @@ def explained(error: SpanielError, page: Page | None, redirected: bool) -> Spani
     if page is None or error.code not in (Code.HTTP_4XX, Code.HTTP_5XX):
         return error
     document = _understood(page)
-    evidence = Evidence(page, document, redirected)
+    evidence = PageEvidence(page, document, redirected)
     found = page_type_of(evidence)
     if not found:
         return error
@@ -324,3 +329,70 @@ def _understood(page: Page) -> Document | None:
         return read(page.body, page.headers.get("content-type"), page.url.href, READABLE) if page.body else None
     except SpanielError:
         return None
+
+
+NEXT_TO_NOTHING = 60  # characters of text
+WITHOUT_SCRIPTS = 1_500  # characters; a longer `noscript` is the page itself, not a notice
+SHELL_BYTES = 1_000_000  # bytes of a page searched for shell patterns; bounds the cost of a hostile page
+_SCRIPT = re.compile(rb"<script\b(?![^<>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
+_NOSCRIPT = b"<noscript"
+SHELLS = os.path.join(os.path.dirname(__file__), "shells.toml")
+
+
+class ShellPattern(NamedTuple):
+    """How a shell is recognized, and how much text makes a page not a shell."""
+
+    name: str
+    has: tuple[bytes, ...]
+    patterns: tuple[bytes, ...]  # regular expressions, compiled when one is needed
+    below: int  # 0: use the setting
+
+    def is_in(self, page: bytes) -> bool:
+        return any(word in page for word in self.has) and all(re.search(each, page) for each in self.patterns)
+
+
+class Shell(NamedTuple):
+    """The evidence for rendering a page."""
+
+    sign: str
+    is_empty: bool = False  # almost no text, and scripts
+
+
+def shell_in(body: bytes, markdown: str, least_chars: int, *, empty_counts: bool) -> Shell | None:
+    """The evidence that scripts fill this page; None if there is none."""
+    enough = max(WITHOUT_SCRIPTS, least_chars)
+    size = visible_length(markdown, enough)  # link targets are not visible text
+    if size >= enough:
+        return None
+    page = body[:SHELL_BYTES].lower()
+    if size and _NOSCRIPT in page:  # often only a notice for readers without scripts
+        size = min(size, len(_text_without_noscript(body)))
+    for sign in shell_patterns():
+        if size < (sign.below or least_chars) and sign.is_in(page):
+            return Shell(sign.name)
+    if empty_counts and size < NEXT_TO_NOTHING and _SCRIPT.search(page):
+        return Shell("scripts, and almost no text", is_empty=True)
+    return None
+
+
+def _text_without_noscript(body: bytes) -> str:
+    from turbohtml import parse
+
+    page = parse(body, positions=False)
+    for element in page.select("noscript,script,style,template,head"):
+        element.decompose()
+    return " ".join(page.text.split())
+
+
+@cache
+def shell_patterns() -> tuple[ShellPattern, ...]:
+    rows: Any = read_toml(SHELLS, "patterns of shells")["sign"]
+    return tuple(
+        ShellPattern(
+            row["name"],
+            tuple(word.encode() for word in row["has"]),
+            tuple(row[name].encode() for name in ("pattern", "and") if name in row),
+            row["below"],
+        )
+        for row in rows
+    )

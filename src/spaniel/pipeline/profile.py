@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from functools import cache
 from sys import intern
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +30,7 @@ from spaniel.url.policy import load as load_policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.pipeline.fallback import FallbackKind
+    from spaniel.pipeline.fallbacks import FallbackKind
     from spaniel.url import Policy
 
 DEFAULT = "web_fetch"
@@ -46,13 +47,12 @@ NUMBERS = {  # the limits that a profile may set
 }
 
 
-class Limits(NamedTuple):
+class FetchLimits(NamedTuple):
     """The limits of a fetch."""
 
     timeout_seconds: float = TIMEOUT_SECONDS.default
-    total_seconds: float = (
-        TOTAL_SECONDS.default
-    )  # 0: the fallbacks share one deadline; else each has its own, within this total
+    # 0: the fallbacks share one deadline; else each has its own, within this total
+    total_seconds: float = TOTAL_SECONDS.default
     chunk_tokens: int = CHUNK_TOKENS.default  # 0: no chunks are needed, so their offsets are not computed
     max_wait_seconds: float = MAX_WAIT_SECONDS.default  # the longest acceptable wait
     text_bytes: int = TEXT_BYTES.default  # of a text, only the start is read; 0: all of it
@@ -69,19 +69,19 @@ class Fallback(NamedTuple):
         return FALLBACKS[self.name]
 
 
-class Overrides(NamedTuple):
-    """Values for what a profile does not set: those of the settings."""
+class ProfileSettings(NamedTuple):
+    """The settings' values, for what a profile does not set."""
 
     headers: RequestHeaders = RequestHeaders()
     limits: Mapping[str, int] = MappingProxyType({})
     named: frozenset[str] = frozenset()  # those set by the user
     asked: frozenset[str] = frozenset()  # and those set for this call: they override every profile
 
-    def rules(self, name: str, settings_rule: bool) -> bool:
+    def overrides(self, name: str, settings_rule: bool) -> bool:
         return name in self.asked or (settings_rule and name in self.named)
 
 
-NO_OVERRIDES = Overrides()
+NO_SETTINGS = ProfileSettings()
 
 
 class Profile(NamedTuple):
@@ -94,7 +94,7 @@ class Profile(NamedTuple):
     content: tuple[str, ...]  # the kinds of content that are read
     fallbacks: tuple[Fallback, ...]
     way: FetchOptions  # headers, sizes, redirects, politeness at a host
-    limits: Limits
+    limits: FetchLimits
     cached: bool
     ttl: timedelta | None  # None: the cache's own
     freshness: bool = False  # whether classes decide how long a page is fresh, and a stale one is revalidated
@@ -113,37 +113,42 @@ class Profile(NamedTuple):
         return tuple(fallback.name for fallback in self.fallbacks)
 
 
-def load(name: str | os.PathLike[str] = DEFAULT, given: Overrides = NO_OVERRIDES) -> Profile:
+def load(name: str | os.PathLike[str] = DEFAULT, given: ProfileSettings = NO_SETTINGS) -> Profile:
     """A built-in profile by name, or a profile file by path."""
     text = os.fspath(name)
-    if text.endswith(".toml") or "/" in text or "\\" in text:
-        profile = _read(text, given)
-        if profile.name in shipped():  # it would share cache keys with the built-in one
-            raise complaint(f"profile {text}.name", f"'{profile.name}' is a built-in profile; choose another name")
-        return profile._replace(file=os.path.abspath(text))
-    if text not in shipped():
+    is_own = text.endswith(".toml") or "/" in text or "\\" in text
+    if not is_own and text not in shipped():
         raise complaint("profile", f"unknown profile '{text}'; {nearest(text, shipped())}")
-    return _read(os.path.join(SHIPPED, f"{text}.toml"), given)
+    if not is_own:
+        return from_data(_shipped_data(text), f"{text}.toml", SHIPPED, given)
+    profile = from_data(read_toml(text, "profile"), os.path.basename(text), os.path.dirname(text), given)
+    if profile.name in shipped():  # it would share cache keys with the built-in one
+        raise complaint(f"profile {text}.name", f"'{profile.name}' is a built-in profile; choose another name")
+    return profile._replace(file=os.path.abspath(text))
 
 
-def shipped() -> list[str]:
-    return sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml"))
+@cache
+def shipped() -> tuple[str, ...]:
+    return tuple(sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml")))
 
 
-def _read(path: str, given: Overrides) -> Profile:
-    return from_data(read_toml(path, "profile"), os.path.basename(path), os.path.dirname(path), given)
+@cache
+def _shipped_data(name: str) -> dict[str, object]:
+    return read_toml(os.path.join(SHIPPED, f"{name}.toml"), "profile")
 
 
-def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Overrides = NO_OVERRIDES) -> Profile:
+def from_data(
+    data: Mapping[str, object], place: str, folder: str = "", given: ProfileSettings = NO_SETTINGS
+) -> Profile:
     """A profile from the contents of its file; a policy file that it names is in `folder`."""
     table = Table({key: value for key, value in data.items() if key != "fallbacks"}, place)
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
     rule, page_types = table.truth("settings_rule", default=False), table.truth("page_types", default=False)
-    numbers = {name: _limit(name, limits, given, rule) for name in NUMBERS}
+    numbers = _numbers(limits, given, rule)
+    text_bytes = numbers["max_text_bytes"]
     profile = Profile(
-        name=_name(table),
-        version=_version(table),
+        **_name_and_version(table),
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
         content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", DEFAULT_KINDS)),
@@ -153,12 +158,23 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: O
                 _headers(headers, given),
                 numbers["max_download_bytes"],
                 error_bytes=ERROR_BYTES if page_types else 0,
-                beginning=_beginning(numbers),
+                # One more byte than is read shows that there was more.
+                beginning=Beginning(text_bytes + 1, may_be_cut) if text_bytes else None,
             ),
             numbers["max_redirects"],
-            _politeness(hosts),
+            Politeness(
+                hosts.number("max_concurrent", Politeness().at_once),
+                hosts.number("delay_seconds", 0),
+                hosts.truth("respect_delays", default=False),
+            ),
         ),
-        limits=_limits(numbers),
+        limits=FetchLimits(
+            numbers["timeout_seconds"],
+            numbers["total_seconds"],
+            numbers["default_max_chunk_tokens"],
+            numbers["max_wait_seconds"],
+            text_bytes,
+        ),
         cached=cache.truth("enabled", default=True),
         ttl=_ttl(cache, given, rule),
         freshness=cache.truth("freshness", default=False),
@@ -171,28 +187,14 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: O
     return profile
 
 
-def _limits(numbers: Mapping[str, int]) -> Limits:
-    return Limits(
-        numbers["timeout_seconds"],
-        numbers["total_seconds"],
-        numbers["default_max_chunk_tokens"],
-        numbers["max_wait_seconds"],
-        numbers["max_text_bytes"],
-    )
-
-
-def _name(table: Table) -> str:
-    name = table.text("name")
+def _name_and_version(table: Table) -> dict[str, str]:
+    """Both are part of the cache's keys."""
+    name, version = table.text("name"), table.text("version")
     if not name or not name.replace("-", "").replace("_", "").isalnum():
-        raise complaint(f"{table.place}.name", "must be letters, digits, '-' and '_'")  # part of the cache's keys
-    return name
-
-
-def _version(table: Table) -> str:
-    version = table.text("version")
+        raise complaint(f"{table.place}.name", "must be letters, digits, '-' and '_'")
     if not version or not version.isprintable():
         raise complaint(f"{table.place}.version", "must be text in one line")
-    return version
+    return {"name": name, "version": version}
 
 
 def _fallbacks(items: object, place: str) -> tuple[Fallback, ...]:
@@ -200,22 +202,23 @@ def _fallbacks(items: object, place: str) -> tuple[Fallback, ...]:
     place = f"{place}.fallbacks"
     if not isinstance(items, list):
         raise complaint(place, "must be a list")
-    fallback_names = []
+    fallbacks = []
     for item in items:
         options = dict(item) if isinstance(item, dict) else {"name": item}
         name = options.pop("name", None)
         if not isinstance(name, str):
             raise complaint(place, "each fallback is a name, or a table with 'name'")
-        table = Table(options, f"{place}.{name}")
-        name = intern(name)  # one string object per name: the cache compares by identity with the default
-        fallback_names.append(Fallback(name, FALLBACKS[_known(name, FALLBACKS, place)].options(table)))
+        kind, table = FALLBACKS[_known(name, FALLBACKS, place)], Table(options, f"{place}.{name}")
+        read = kind.options(table) if kind.options else {}
         table.close()
-    if not fallback_names:
+        # One string object per name: the cache compares by identity with the default
+        fallbacks.append(Fallback(intern(name), read))
+    if not fallbacks:
         raise complaint(place, "is empty: nothing would be fetched")
-    return tuple(fallback_names)
+    return tuple(fallbacks)
 
 
-def _headers(table: Table, given: Overrides) -> RequestHeaders:
+def _headers(table: Table, given: ProfileSettings) -> RequestHeaders:
     own = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
     set_by_user = given.asked | (given.named & {"user_agent"})  # FG-48: the user's own name replaces a profile's
     headers = given.headers._replace(**{key: text for key, text in own.items() if key not in set_by_user})
@@ -223,35 +226,20 @@ def _headers(table: Table, given: Overrides) -> RequestHeaders:
     return headers
 
 
-def _politeness(table: Table) -> Politeness:
-    return Politeness(
-        table.number("max_concurrent", Politeness().at_once),
-        table.number("delay_seconds", 0),
-        table.truth("respect_delays", default=False),
-    )
-
-
-def _limit(name: str, table: Table, given: Overrides, settings_rule: bool) -> int:
+def _numbers(table: Table, given: ProfileSettings, settings_rule: bool) -> dict[str, int]:
     """The settings override web_fetch's limits (SRD §5); other profiles keep their own."""
-    own = table.number(name) if table.has(name) else None
-    number = NUMBERS[name]
-    fallback = given.limits.get(name, number.default)
-    if own is None or given.rules(name, settings_rule):
-        return fallback
-    if not number.allows(own):
-        raise complaint(f"{table.place}.{name}", f"{own} is not between {number.low} and {number.high}")
-    return own
+    own = table.some_numbers(NUMBERS)
+    for name, value in own.items():
+        number = NUMBERS[name]
+        if not given.overrides(name, settings_rule) and not number.allows(value):
+            raise complaint(f"{table.place}.{name}", f"{value} is not between {number.low} and {number.high}")
+    usual = {name: given.limits.get(name, number.default) for name, number in NUMBERS.items()}
+    return usual | {name: value for name, value in own.items() if not given.overrides(name, settings_rule)}
 
 
-def _beginning(numbers: Mapping[str, int]) -> Beginning | None:
-    """One more byte than is read shows that there was more."""
-    most = numbers["max_text_bytes"]
-    return Beginning(most + 1, may_be_cut) if most else None
-
-
-def _ttl(table: Table, given: Overrides, settings_rule: bool) -> timedelta | None:
+def _ttl(table: Table, given: ProfileSettings, settings_rule: bool) -> timedelta | None:
     own = table.number("ttl_days") if table.has("ttl_days") else None
-    if own is None or given.rules("cache_ttl_days", settings_rule):
+    if own is None or given.overrides("cache_ttl_days", settings_rule):
         own = given.limits.get("cache_ttl_days")
     return None if own is None else timedelta(days=own)
 

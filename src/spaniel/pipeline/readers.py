@@ -25,15 +25,15 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.outcome import logged
 from spaniel.pipeline.reading_process import LENGTHS, WORN, packed, understood
-from spaniel.reading import read
-from spaniel.reading.kinds import BY_NAME, kind_of
+from spaniel.reading import read_as
+from spaniel.reading.kinds import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine
     from typing import Any, TypeVar
 
     from spaniel.reading import Document
-    from spaniel.reading.kinds import ContentKind
+    from spaniel.reading.kinds import ContentKind, DetectedKind
     from spaniel.reading.parts import PageParts
 
     T = TypeVar("T")
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.fetch")
 
 
-class Limit(NamedTuple):
+class ReadingLimit(NamedTuple):
     """Bytes and tags of a page. Measured: a tag takes up to 8 microseconds, a byte of text 0.07.
 
     Other formats have other costs: `reading/kinds.py` says how many tags each is worth.
@@ -55,17 +55,17 @@ class Limit(NamedTuple):
         return len(body) <= self.size and sum(map(body.count, row.costly)) * row.cost <= self.tags
 
 
-class Limits(NamedTuple):
+class ReadingLimits(NamedTuple):
     """Up to these sizes a page is read directly, and in a thread; a larger one in a process."""
 
-    at_once: Limit = Limit(256 << 10, 4_000)  # 40 ms for the slowest
-    in_a_thread: Limit = Limit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
+    at_once: ReadingLimit = ReadingLimit(256 << 10, 4_000)  # 40 ms for the slowest
+    in_a_thread: ReadingLimit = ReadingLimit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
 
 
-AMONG_OTHERS = Limits()
+AMONG_OTHERS = ReadingLimits()
 # A batch worker is a process already, and its loop may block: a third of a second for the slowest page costs
 # less than a second process beside each worker, and leaves the other cores to the other workers.
-ALONE = Limits(Limit(4 << 20, 40_000), Limit(4 << 20, 40_000))
+ALONE = ReadingLimits(ReadingLimit(4 << 20, 40_000), ReadingLimit(4 << 20, 40_000))
 PHASE = "extract"
 PAGES = 500  # pages per process: bounds leaks
 IDLE_SECONDS = 60.0
@@ -79,7 +79,7 @@ FOREIGN = ("turbohtml", "ada_url", "msgspec", "pypdfium2", "pypdfium2_raw", "pyp
 class Readers:
     """Reads pages. Close it, or use it as `async with Readers() as readers:`."""
 
-    def __init__(self, processes: int | None = None, limits: Limits = AMONG_OTHERS) -> None:
+    def __init__(self, processes: int | None = None, limits: ReadingLimits = AMONG_OTHERS) -> None:
         self._limits = limits
         count = processes or os.cpu_count() or 1
         self._places = asyncio.Semaphore(count)
@@ -91,54 +91,44 @@ class Readers:
         self._thread = ThreadPoolExecutor(1, "spaniel-reader")
         self._can_start = True
 
-    async def read(  # noqa: PLR0913  what a page is read by
+    async def read(
         self,
         body: bytes,
-        content_type: str | None,
+        kind: DetectedKind,
         url: str | None,
-        kinds: Iterable[str] | None,
         deadline: Deadline,
         *,
         walls: bool = False,
         parts: PageParts | None = None,
     ) -> Document:
-        """Like `reading.read`, stopped by the deadline."""
-        return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls, parts=parts), url)
+        """Like `reading.read_as`, stopped by the deadline."""
+        row = BY_NAME[kind.reader]
+        if not row.apart and self._limits.at_once.allows(body, row):
+            document = read_as(kind, body, url, walls=walls, parts=parts)
+        else:
+            with deadline.guarding(PHASE):
+                document = await self._read_long(body, kind, url, deadline, walls, parts)
+        return logged(document, url) if document.failures else document
 
-    async def _read(  # noqa: PLR0913
+    async def _read_long(
         self,
         body: bytes,
-        content_type: str | None,
+        kind: DetectedKind,
         url: str | None,
-        kinds: Iterable[str] | None,
         deadline: Deadline,
-        *,
         walls: bool,
         parts: PageParts | None,
     ) -> Document:
-        named = None if kinds is None else tuple(kinds)
-        row = BY_NAME[kind_of(content_type, body, named).reader]  # check here what would be refused there
-        apart = row.apart
-        if not apart and self._limits.at_once.allows(body, row):
-            return read(body, content_type, url, named, walls=walls, parts=parts)
-        with deadline.guarding(PHASE):
-            if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
-                async with self._places_apart if apart else self._places:
-                    if (child := await self._take()) is not None:
-                        job: dict[str, Any] = {
-                            "content_type": content_type,
-                            "url": url,
-                            "kinds": named,
-                            "apart": apart,
-                            "walls": walls,
-                        }
-                        job["parts"] = parts
-                        return await self._hand_over(child, {**job, "seconds": deadline.left()}, body)
-            if apart:
-                raise SpanielError(Code.EXTRACTION_FAILED, error="no process can be started to read it in")
-            loop = asyncio.get_running_loop()
-            task = partial(read, body, content_type, url, named, walls=walls, parts=parts)
-            return await loop.run_in_executor(self._thread, task)
+        row = BY_NAME[kind.reader]
+        if row.apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
+            async with self._places_apart if row.apart else self._places:
+                if (child := await self._take()) is not None:
+                    job = {"reader": kind.reader, "charset": kind.charset, "url": url, "walls": walls, "parts": parts}
+                    return await self._hand_over(child, {**job, "apart": row.apart, "seconds": deadline.left()}, body)
+        if row.apart:
+            raise SpanielError(Code.EXTRACTION_FAILED, error="no process can be started to read it in")
+        task = partial(read_as, kind, body, url, walls=walls, parts=parts)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, task)
 
     async def _take(self) -> Child | None:
         """A process waiting for a page, or None if none can be started."""
@@ -289,14 +279,12 @@ class BlockingReaders:
         self._thread.start()
         self._readers = self._run(_opened(), CLOSING_SECONDS)
 
-    def read(
-        self, body: bytes, content_type: str | None, url: str | None, seconds: float = DOCUMENT_SECONDS
-    ) -> Document:
-        """Like `reading.read`; `timeout` if it takes longer."""
-        return self._run(self._read(body, content_type, url, seconds), None)
+    def read(self, body: bytes, kind: DetectedKind, url: str | None, seconds: float = DOCUMENT_SECONDS) -> Document:
+        """Like `reading.read_as`; `timeout` if it takes longer."""
+        return self._run(self._read(body, kind, url, seconds), None)
 
-    async def _read(self, body: bytes, content_type: str | None, url: str | None, seconds: float) -> Document:
-        return await self._readers.read(body, content_type, url, None, Deadline(seconds))
+    async def _read(self, body: bytes, kind: DetectedKind, url: str | None, seconds: float) -> Document:
+        return await self._readers.read(body, kind, url, Deadline(seconds))  # the deadline starts in the loop
 
     def close(self) -> None:
         self._run(self._readers.close(), CLOSING_SECONDS)

@@ -13,8 +13,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading import read
+from spaniel.reading import read_as
 from spaniel.reading.document import Document, Hygiene, Metadata
+from spaniel.reading.kinds import DetectedKind
 from spaniel.reading.parts import PageParts
 
 if TYPE_CHECKING:
@@ -96,13 +97,13 @@ def main() -> None:
 def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or a refusal; an unexpected exception of a library is a refusal too."""
     try:
-        parts = PageParts(*head["parts"]) if head.get("parts") else None
-        walls = head.get("walls", False)
-        return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=walls, parts=parts))
+        kind = DetectedKind(head["reader"], head["charset"])
+        parts = PageParts.from_json(head["parts"]) if head["parts"] else None
+        return fields(read_as(kind, body, head["url"], walls=head["walls"], parts=parts))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")
-    except Exception as error:  # noqa: BLE001 - the child is a surface: nobody above it would see the exception
+    except Exception as error:  # noqa: BLE001 - nothing above the child would report the exception
         failure = {"code": str(Code.EXTRACTION_FAILED), "details": {"error": type(error).__name__}}
         return packed({**failure, WORN: True}, b"")
 

@@ -1,12 +1,12 @@
 """The record of ingestion: everything that is known of one fetch, under one JSON schema (FG-17, FG-18, FG-36, FG-37).
 
-`docs/record.md` is made from this module: a field's description stands with the field.
+`docs/reference/record.md` is made from this module: a field's description stands with the field.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -19,32 +19,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spaniel.errors import SpanielError
-    from spaniel.pipeline.outcome import Found, Outcome
+    from spaniel.pipeline.outcome import FoundPage, Outcome
+
+
+def _about(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
 
 
 REQUEST_STEPS = ("fetch", "render")  # the trace steps that are a request
 
 
-class Check(NamedTuple):
-    """One item of the checklist."""
+class ChecklistItem(msgspec.Struct, frozen=True):
+    """One step of the fetch checklist."""
 
-    step: str
-    done: bool
-    detail: str
+    step: Annotated[str, _about("what is to be done for every fetch")]
+    done: Annotated[bool, _about("whether it was done for this one")]
+    detail: Annotated[str, _about("its result, or why it was not done")]
 
 
-def checklist(outcome: Outcome) -> list[Check]:
+def checklist(outcome: Outcome) -> list[ChecklistItem]:
     """Derived from what the fetch recorded: nothing is marked done because it should have happened."""
     return [
-        Check("URL validated and normalized", outcome.canonical_url is not None, outcome.canonical_url or ""),
+        ChecklistItem("URL validated and normalized", outcome.canonical_url is not None, outcome.canonical_url or ""),
         _seen(outcome, "robots.txt checked for the domain", ("robots",)),
         _cache_checked(outcome),
         _seen(outcome, "Request sent with proper headers and timeout", REQUEST_STEPS),
-        Check("Response status handled", outcome.status is not None, _statuses(outcome)),
+        ChecklistItem("Response status handled", outcome.status is not None, _statuses(outcome)),
         _extracted(outcome),
-        Check("Metadata extracted", _has_metadata(outcome), ", ".join(_metadata(outcome))),
+        ChecklistItem("Metadata extracted", _has_metadata(outcome), ", ".join(_metadata(outcome))),
         _seen(outcome, "Cache updated with new content, hash and headers", ("write_cache",), good=("ok",)),
-        Check("Extraction metadata recorded", outcome.found is not None, _recorded(outcome)),
+        ChecklistItem("Extraction metadata recorded", outcome.found is not None, _recorded(outcome)),
     ]
 
 
@@ -53,10 +57,10 @@ def _steps(outcome: Outcome, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(step.outcome for step in outcome.steps if step.name in names))
 
 
-def _seen(outcome: Outcome, step: str, names: tuple[str, ...], good: tuple[str, ...] | None = None) -> Check:
+def _seen(outcome: Outcome, step: str, names: tuple[str, ...], good: tuple[str, ...] | None = None) -> ChecklistItem:
     ends = _steps(outcome, names)
     done = bool(ends) if good is None else any(end in good for end in ends)
-    return Check(step, done, ", ".join(ends) or _why_not(outcome))
+    return ChecklistItem(step, done, ", ".join(ends) or _why_not(outcome))
 
 
 def _why_not(outcome: Outcome) -> str:
@@ -65,10 +69,10 @@ def _why_not(outcome: Outcome) -> str:
     return str(outcome.refusal.code) if outcome.refusal else "not needed"
 
 
-def _cache_checked(outcome: Outcome) -> Check:
+def _cache_checked(outcome: Outcome) -> ChecklistItem:
     ends = _steps(outcome, ("check_cache",))
     done = bool(ends) and "bypassed" not in ends
-    return Check("Cache checked; conditional headers set if cached", done, ", ".join(ends) or _why_not(outcome))
+    return ChecklistItem("Cache checked; conditional headers set if cached", done, ", ".join(ends) or _why_not(outcome))
 
 
 def _statuses(outcome: Outcome) -> str:
@@ -77,12 +81,14 @@ def _statuses(outcome: Outcome) -> str:
     return ", ".join(fields) or (f"{outcome.status}, when it was fetched" if outcome.status else _why_not(outcome))
 
 
-def _extracted(outcome: Outcome) -> Check:
+def _extracted(outcome: Outcome) -> ChecklistItem:
     page = outcome.found.page if outcome.found else None
     if page is None:
-        return Check("Content extracted and converted to Markdown", False, _why_not(outcome))
+        return ChecklistItem("Content extracted and converted to Markdown", False, _why_not(outcome))
     fields = page.page_type or f"{page.reader}, {len(page.markdown)} characters"
-    return Check("Content extracted and converted to Markdown", bool(page.markdown) and not page.page_type, fields)
+    return ChecklistItem(
+        "Content extracted and converted to Markdown", bool(page.markdown) and not page.page_type, fields
+    )
 
 
 def _metadata(outcome: Outcome) -> list[str]:
@@ -105,11 +111,7 @@ SCHEMA = "spaniel.record/1"
 EPOCH = datetime.fromtimestamp(0, UTC)
 
 
-def _about(text: str) -> msgspec.Meta:
-    return msgspec.Meta(description=text)
-
-
-class Fallback(msgspec.Struct, frozen=True, kw_only=True):
+class FallbackRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One fallback: tried, or left out."""
 
     fallback: Annotated[str, _about("its name in the profile")]
@@ -120,14 +122,6 @@ class Fallback(msgspec.Struct, frozen=True, kw_only=True):
     chain: Annotated[list[str], _about("the URLs before")] = []
     waited: Annotated[float, _about("seconds before it began")] = 0.0
     ms: Annotated[float, _about("how long it took")] = 0.0
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One step of the fetch checklist."""
-
-    step: Annotated[str, _about("what is to be done for every fetch")]
-    done: Annotated[bool, _about("whether it was done for this one")]
-    detail: Annotated[str, _about("its result, or why it was not done")]
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +135,7 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
     served_by: Annotated[str | None, _about("the fallback that fetched the page")] = None
 
 
-class Copy(msgspec.Struct, frozen=True, kw_only=True):
+class CacheRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the cache stores about the page."""
 
     cache_key: Annotated[str, _about("the normalized URL")]
@@ -204,10 +198,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     ] = []
     warnings: Annotated[list[str], _about("what was repaired in the URL")] = []
     signals: Annotated[dict[str, Any], _about("the site's signals about the use of the page")] = {}
-    cache: Annotated[Copy | None, _about("what the cache stores about the page; null if it is not cached")] = None
+    cache: Annotated[CacheRecord | None, _about("what the cache stores about the page; null if it is not cached")] = (
+        None
+    )
     forced: Annotated[str | None, _about("why a stored copy was not used")] = None
-    fallbacks: Annotated[list[Fallback], _about("every fallback, tried or left out, in order")]
-    checklist: Annotated[list[Step], _about("the fetch checklist")]
+    fallbacks: Annotated[list[FallbackRecord], _about("every fallback, tried or left out, in order")]
+    checklist: Annotated[list[ChecklistItem], _about("the fetch checklist")]
     error: Annotated[dict[str, Any] | None, _about("why there is no page: code, message, retryable, details")] = None
 
     def as_json(self) -> bytes:
@@ -241,7 +237,7 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         warnings=list(outcome.warnings),
         forced=outcome.reason,
         fallbacks=_fallbacks(outcome),
-        checklist=[Step(*check) for check in checklist(outcome)],
+        checklist=checklist(outcome),
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
         **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
     )
@@ -296,7 +292,7 @@ def _when(outcome: Outcome) -> str | None:
     return moment(at) if at else None
 
 
-def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None) -> dict[str, Any]:
+def _of_page(found: FoundPage, outcome: Outcome, chunks: list[dict[str, Any]] | None) -> dict[str, Any]:
     """The fields that only a page has."""
     page = found.page
     return {
@@ -315,7 +311,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
         "archive_url": page.archive_url or None,
         "archive_date": page.archive_date or None,
         "signals": page.signals,
-        "cache": _copy(found, outcome),
+        "cache": _cache_record(found, outcome),
     }
 
 
@@ -324,11 +320,11 @@ def _in_one_line(data: str) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.format(data, indent=-1))
 
 
-def _copy(found: Found, outcome: Outcome) -> Copy | None:
+def _cache_record(found: FoundPage, outcome: Outcome) -> CacheRecord | None:
     cache_info = found.cache_info
     if cache_info is None:
         return None
-    return Copy(
+    return CacheRecord(
         cache_key=outcome.canonical_url or "",
         cached_at=moment(cache_info.cached_at),
         content_hash=found.page.content_hash,
@@ -356,25 +352,25 @@ def _method_of_none(outcome: Outcome) -> str:
     return "blocked" if "page_type" in outcome.refusal.details else "none"
 
 
-def _fallbacks(outcome: Outcome) -> list[Fallback]:
+def _fallbacks(outcome: Outcome) -> list[FallbackRecord]:
     """Attempts and skipped fallbacks, in the order of the profile."""
-    fallback_names: list[Fallback] = []
-    for number, attempt in enumerate(outcome.attempts):
-        fallback_names += [
-            Fallback(fallback=o.fallback, outcome="left out", why=o.why) for o in outcome.left_out if o.after == number
+    records: list[FallbackRecord] = []
+    for number, attempt in enumerate((*outcome.attempts, None)):
+        records += [
+            FallbackRecord(fallback=skipped.fallback, outcome="left out", why=skipped.why)
+            for skipped in outcome.left_out
+            if skipped.after == number
         ]
-        fallback_names.append(
-            Fallback(
-                fallback=attempt.fallback,
-                outcome=attempt.outcome,
-                url=attempt.url,
-                status=attempt.status,
-                chain=list(attempt.chain),
-                waited=attempt.waited,
-                ms=attempt.ms,
+        if attempt is not None:
+            records.append(
+                FallbackRecord(
+                    fallback=attempt.fallback,
+                    outcome=attempt.outcome,
+                    url=attempt.url,
+                    status=attempt.status,
+                    chain=list(attempt.chain),
+                    waited=attempt.waited,
+                    ms=attempt.ms,
+                )
             )
-        )
-    last = len(outcome.attempts)
-    return fallback_names + [
-        Fallback(fallback=o.fallback, outcome="left out", why=o.why) for o in outcome.left_out if o.after == last
-    ]
+    return records

@@ -1,8 +1,9 @@
-"""The tool's request and its schema, checked strictly (FR-WF-02)."""
+"""A fetch as its caller asks for it: the request, checked strictly (FR-WF-02), and the trace of its steps."""
 
 from __future__ import annotations
 
 import re
+import time
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from spaniel.tables import nearest
 from spaniel.url.allowlist import ALLOWED, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from spaniel.browser.rendering import RenderOptions
     from spaniel.reading.parts import PageParts
@@ -172,7 +173,8 @@ def checked(request: Request) -> Request:
     if request.max_wait is not None and not MAX_WAIT_SECONDS.allows(request.max_wait):
         raise bad("max_wait", f"must be {MAX_WAIT_SECONDS.range} seconds")
     _check_freshness(request)
-    _check_display(request)
+    if request.display is not None:
+        _check_display(request.display)
     allowed, blocked = request.allowed_domains, request.blocked_domains
     if allowed is None and not blocked:
         return request
@@ -185,30 +187,24 @@ def checked(request: Request) -> Request:
 
 
 def _check_freshness(request: Request) -> None:
-    """The engine checks whether the class exists."""
+    """Whether the class exists is checked with the profile."""
     if request.freshness_class is not None and not isinstance(request.freshness_class, str):
         raise bad("freshness_class", "must be text")
-    if request.max_age is not None and not _is_seconds(request.max_age):
+    age: object = request.max_age
+    if age is not None and not (isinstance(age, int | float) and not isinstance(age, bool) and 0 <= age < inf):
         raise bad("max_age", "must be a number of seconds, 0 or more")
     if request.reason is not None and request.reason not in REASONS:
         raise bad("reason", f"unknown reason '{request.reason}'; {nearest(str(request.reason), REASONS)}")
 
 
-def _check_display(request: Request) -> None:
+def _check_display(display: RenderOptions) -> None:
     """Check against the bounds of the settings of the same names."""
-    display = request.display
-    if display is None:
-        return
     for name, number in DISPLAYED.items():
         value = _whole(name, getattr(display, name))
         if value is None or not number.allows(value):
             raise bad(name, f"{value} is not between {number.low} and {number.high}")
     if len(str(display.wait_for)) > LONGEST_SELECTOR:
         raise bad("wait_for", f"must be a CSS selector of at most {LONGEST_SELECTOR} characters")
-
-
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
 
 
 def _whole(name: str, value: object) -> int | None:
@@ -226,3 +222,68 @@ def _truth(args: Mapping[str, object], name: str) -> bool:
 
 def bad(field: str, reason: str) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=field, reason=reason)
+
+
+class TraceStep(NamedTuple):
+    """One step: its name in the SRD's diagram, its outcome, its time, and what it was about."""
+
+    name: str
+    outcome: str
+    ms: float
+    url: str = ""  # without its query, as in the log
+    attempt: int = 0  # number of the fallback attempt, from 1; 0 before and after
+    hop: int = 0  # redirects followed so far
+
+
+class Trace:
+    """The steps of one fetch in the order in which they ended; `watch` gets each as it ends."""
+
+    def __init__(self, watch: Callable[[TraceStep], None] | None = None) -> None:
+        self.steps: list[TraceStep] = []
+        self._watchers = [watch] if watch else []
+
+    def step(self, name: str, url: str = "", attempt: int = 0, hop: int = 0) -> Step:
+        """Time the block; an error's code is its outcome."""
+        return Step(self, name, url, attempt, hop)
+
+    def add(self, step: TraceStep) -> None:
+        self.steps.append(step)
+        for watch in self._watchers:
+            watch(step)
+
+    def feed(self, other: Trace) -> None:
+        """Send the steps so far, and those to come, to another trace."""
+        for step in self.steps:
+            other.add(step)
+        self._watchers.append(other.add)
+
+    def leave(self, other: Trace) -> None:
+        self._watchers.remove(other.add)
+
+
+class Step:
+    """A running step: `text` is its outcome, `ok` unless set.
+
+    A class: a generator made into a context manager takes three times as long, and a fetch has a dozen steps.
+    """
+
+    __slots__ = ("_about", "_name", "_start", "_trace", "text")
+
+    def __init__(self, trace: Trace, name: str, url: str, attempt: int, hop: int) -> None:
+        self._trace = trace
+        self._name = name
+        self._about = url, attempt, hop
+        self._start = 0.0
+        self.text = "ok"
+
+    def __enter__(self) -> Step:
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, SpanielError):
+            self.text = str(error.code)
+        elif error is not None:
+            self.text = type(error).__name__
+        ms = (time.perf_counter() - self._start) * 1000
+        self._trace.add(TraceStep(self._name, self.text, round(ms, 3), *self._about))

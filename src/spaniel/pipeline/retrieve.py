@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.defaults import MAX_REDIRECTS
@@ -11,49 +14,30 @@ from spaniel.hosts import Politeness, led_by_another
 from spaniel.net import redirects
 from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
-from spaniel.pipeline.trace import Step, Trace
-from spaniel.url.allowlist import ANYWHERE, DomainRules
+from spaniel.pipeline.request import Step, Trace
+from spaniel.reading.document import Document
+from spaniel.url.allowlist import ANYWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from spaniel.browser.rendering import RenderedPage, RenderRequest
-    from spaniel.hosts import AskedToWait
+    from spaniel.hosts import Hosts
+    from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
-    from spaniel.net.guard import Target
+    from spaniel.net.guard import Guard, Target
     from spaniel.net.http import Page, RequestHeaders
     from spaniel.net.redirects import Ask, Wait
-    from spaniel.pipeline.stale import Conditional
+    from spaniel.pipeline.page_types import BlockedPage
+    from spaniel.robots.gate import RobotsPermission
     from spaniel.url.allowlist import DomainRules
     from spaniel.url.value import Url
 
 
-class Guard(Protocol):
-    @property
-    def overrides(self) -> str: ...
-
-    def check_page(self, url: Url, asked: DomainRules) -> None: ...
-
-    async def vet(self, url: Url, deadline: Deadline) -> Target: ...
-
-    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target: ...
-
-
-class Permission(Protocol):
-    @property
-    def note(self) -> str | None: ...
-
-    @property
-    def crawl_delay(self) -> float | None: ...
-
-    @property
-    def content_signal(self) -> str | None: ...
-
-
-class Robots(Protocol):
+class RobotsCheck(Protocol):
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = ...
-    ) -> Permission: ...
+    ) -> RobotsPermission: ...
 
 
 class Fetcher(Protocol):
@@ -71,33 +55,6 @@ class Fetcher(Protocol):
     ) -> Page: ...
 
 
-class Turn(Protocol):
-    async def __aenter__(self) -> None: ...
-
-    async def again(self) -> None: ...
-
-    async def __aexit__(self, *_: object) -> None: ...
-
-
-class Hosts(Protocol):
-    # `where` is an origin, or a host for all of its origins. `led`: a redirect from another site led there.
-    def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> Turn: ...
-
-    def set_crawl_delay(self, host: str, seconds: float) -> None: ...
-
-    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None: ...
-
-    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None: ...
-
-    def asked(self, where: str) -> AskedToWait | None: ...
-
-    async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None: ...
-
-    def set_http_only(self, host: str) -> None: ...
-
-    def is_http_only(self, host: str) -> bool: ...
-
-
 class Renders(Protocol):
     async def render(self, wanted: RenderRequest) -> RenderedPage: ...
 
@@ -106,9 +63,57 @@ class Door(NamedTuple):
     """What every hop needs."""
 
     guard: Guard
-    robots: Robots
+    robots: RobotsCheck
     hosts: Hosts
     http: Fetcher
+
+
+NOT_MODIFIED = 304
+
+# An entity tag (RFC 9110 8.8.3), or one without its quotes. Never `*`, which matches every page,
+# and never a list, which would come from two headers.
+_TAG = re.compile(r'(?:W/)?"[^"]*"|[^",*\s]+')
+_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # added by servers that compress
+
+
+class Conditional(NamedTuple):
+    """The validators of a stored copy. They are sent only to the URL it came from."""
+
+    url: str  # the copy's own; no other hop gets the headers
+    etag: str | None
+    fields: Mapping[str, str]  # the request headers
+
+    def options_for(self, url: Url, options: RequestOptions) -> RequestOptions:
+        return options._replace(more={**options.more, **self.fields}) if url.href == self.url else options
+
+    def answered_by(self, page: Page) -> bool:
+        """Whether this 304 answers our conditional request; any other 304 is meaningless."""
+        return page.status == NOT_MODIFIED and page.url.href == self.url
+
+    def agrees_with(self, page: Page) -> bool:
+        """A 304 with another ETag than the copy's says nothing about the copy (RFC 9111 4.3.4)."""
+        named = page.headers.get("etag")
+        return named is None or self.etag is None or _opaque(named) == _opaque(self.etag)
+
+
+def conditional_for(url: str, etag: str | None, last_modified: str | None) -> Conditional | None:
+    """Both validators, as the server sent them. Invalid header values are left out; None if none is left."""
+    asked = {"If-None-Match": _tag(etag), "If-Modified-Since": _line(last_modified)}
+    sent = {name: value for name, value in asked.items() if value}
+    return Conditional(url, etag, sent) if sent else None
+
+
+def _tag(etag: str | None) -> str | None:
+    return etag if etag and _line(etag) and _TAG.fullmatch(etag) else None
+
+
+def _line(value: str | None) -> str | None:
+    return value if value and value.isascii() and value.isprintable() else None
+
+
+def _opaque(etag: str) -> str:
+    """For weak comparison (RFC 9110 8.8.3.2), ignoring content coding."""
+    return _CODING.sub("", etag.removeprefix("W/"))
 
 
 class FetchOptions(NamedTuple):
@@ -124,8 +129,13 @@ class FetchOptions(NamedTuple):
 DEFAULT_OPTIONS = FetchOptions()
 
 
+NO_SIGNALS: Mapping[str, object] = MappingProxyType({})
+NOT_READ = Document("")
+NOT_YET = datetime.fromtimestamp(0, UTC)
+
+
 class FetchedPage(NamedTuple):
-    """A page, the URLs that led to it, and notes about them."""
+    """A page on its way through a fetch: as it was fetched, then read, then recognized."""
 
     page: Page
     chain: tuple[str, ...]  # the URLs before the final one
@@ -134,6 +144,16 @@ class FetchedPage(NamedTuple):
     archive_url: str = ""  # for a copy: its address
     archive_date: str = ""  # and when it was taken
     content_signal: str | None = None  # the usage signals of robots.txt
+    # From here on: known once the page has been read
+    document: Document = NOT_READ
+    fetched_at: datetime = NOT_YET
+    rendering_method: str = "http"
+    fallback: str = "http"  # that fetched it
+    reader: str = "html"  # the kind of content it was read as
+    signals: Mapping[str, object] = NO_SIGNALS  # the site's usage signals
+    blocked: BlockedPage | None = None  # set if it is not the requested page
+    # `not_modified` (304) or `unchanged` (200, the same bytes) if the stale copy is still valid
+    revalidated: str | None = None
 
 
 class PageHops(Hops):
@@ -218,7 +238,7 @@ class _PageVisitor:
     """At each hop: wait as the host requested, check robots.txt, take a turn, make the request."""
 
     __slots__ = ("_ask", "_door", "_led", "_turn", "_way", "content_signal", "deadline", "wait")
-    _turn: Turn
+    _turn: HostTurn
     _led: bool
 
     def __init__(self, door: Door, ask: Ask, deadline: Deadline, way: FetchOptions) -> None:
@@ -229,7 +249,7 @@ class _PageVisitor:
     async def _wait(self, url: Url) -> None:
         await self._door.hosts.wait(url.origin, self.deadline, self._way.politeness)
 
-    async def admit(self, hops: PageHops, target: Target) -> Turn:
+    async def admit(self, hops: PageHops, target: Target) -> HostTurn:
         url, door, way = hops.url, self._door, self._way
         permission = await door.robots.require(url, target, self.deadline, way.options.headers)
         hops.note(permission.note)

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from spaniel.defaults import SHORT_PAGE_CHARS
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.request import Trace
 from spaniel.url.hostlists import HostList
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class _Flight(Generic[T]):
 
     def __init__(self, start: Callable[[Trace], Awaitable[T]]) -> None:
         self.trace = Trace()
-        self.task = asyncio.ensure_future(_run(start, self.trace))
+        self.task = asyncio.ensure_future(start(self.trace))
         self.waiting = 0
 
 
@@ -86,10 +87,6 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _run(start: Callable[[Trace], Awaitable[T]], trace: Trace) -> T:
-    return await start(trace)
-
-
 class Writer:
     """Close it, or use it as a context manager; running fetches are awaited."""
 
@@ -107,11 +104,11 @@ class Writer:
 
 
 class Rendering(NamedTuple):
-    """When the browser is used: the SRD's `[tools.webfetch.rendering]`."""
+    """When the browser is used: the SRD's `[tools.webfetch.rendering]`, field by field."""
 
-    js_heavy: HostList = HostList(())
-    spa_fallback: bool = True
-    least_chars: int = 400
+    js_heavy_domains: HostList = HostList(())  # rendered without trying HTTP first
+    spa_fallback_enabled: bool = True
+    min_extracted_chars: int = SHORT_PAGE_CHARS.default
     empty_fallback: bool = True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 
@@ -20,6 +20,12 @@ class PageParts(NamedTuple):
     select: tuple[str, ...] = ()  # only elements that match one of these are read
     remove: tuple[str, ...] = ()  # elements that match one of these are left out
     whole: bool = False  # everything in the page is read, menus and footers too
+
+    @classmethod
+    def from_json(cls, fields: list[Any]) -> PageParts:
+        """The parts that were sent to another process as a list."""
+        select, remove, whole = fields
+        return cls(tuple(select), tuple(remove), whole)
 
     @property
     def chooses_content(self) -> bool:

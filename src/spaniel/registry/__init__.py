@@ -2,6 +2,6 @@
 
 from spaniel.registry.database import Added, Editor, Registry, Selection
 from spaniel.registry.database import open_registry as open  # noqa: A004  read as spaniel.registry.open
-from spaniel.registry.record import Record
+from spaniel.registry.record import LinkRecord
 
-__all__ = ["Added", "Editor", "Record", "Registry", "Selection", "open"]
+__all__ = ["Added", "Editor", "LinkRecord", "Registry", "Selection", "open"]

@@ -1,4 +1,4 @@
-"""Links that others cite, classed: which say something specific, which only open a door (CP-13 to CP-15)."""
+"""Classifies cited links: which lead to specific content, and which only to a home page or section (CP-13 to CP-15)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 INFORMATIVE = "informative"
-REFUSED = "refused"  # the class of what is no link
+REFUSED = "refused"  # the class of invalid links
 _GENERIC = os.path.join(os.path.dirname(__file__), "generic_slugs.toml")
 
 
 class CitedLink(NamedTuple):
-    """A link as somebody's data have it."""
+    """A link as found in a data file."""
 
     file: str
     where: str
@@ -36,7 +36,7 @@ class CitedLink(NamedTuple):
 
 
 class AuditFinding(NamedTuple):
-    """What is to be said of a cited link. `gap`: somebody should find a deeper one."""
+    """The finding for a cited link. `gap`: a deeper link is needed."""
 
     file: str
     where: str
@@ -53,14 +53,14 @@ class AuditFinding(NamedTuple):
 
 
 class GenericSlugs(NamedTuple):
-    """The words and endings that say nothing specific."""
+    """Generic words and endings."""
 
     words: frozenset[str]
     endings: tuple[str, ...]
 
 
 def audit(links: Iterable[CitedLink], policy: Policy, web: Web | None = None) -> Iterator[AuditFinding]:
-    """Each link in its canonical form, with its class; nobody is asked. `web` is what was learnt before."""
+    """Each link in its canonical form, with its class; no requests are made. `web` is what was learnt before."""
     for link in links:
         try:
             found = policy.explain(link.url, web)
@@ -75,7 +75,7 @@ def refused(link: CitedLink, error: SpanielError) -> AuditFinding:
 
 
 def judged(link: CitedLink, found: Canonical, policy: Policy) -> AuditFinding:
-    """What is to be said of a link whose canonical form is known. The policy must have classes, as `clara` does."""
+    """The finding for a link whose canonical form is known. The policy must have link classes, as `clara` does."""
     if found.link_type is None:
         raise complaint("policy", f"'{policy.name}' has no link classes; 'clara' has")
     gap, note = _judged(found.url, found.link_type, link.entity, policy)
@@ -91,7 +91,7 @@ def _judged(url: str, link_class: str, entity: str, policy: Policy) -> tuple[boo
 
 
 def generic_slug(url: str, policy: Policy) -> str | None:
-    """The generic part of a path that alone makes a link informative; None where something else does."""
+    """The generic path segment that alone makes a link informative; None if something else does."""
     generic = generic_slugs()
     head, mark, query = url.partition("?")
     scheme, _, rest = head.partition("://")
@@ -121,12 +121,12 @@ def generic_slugs() -> GenericSlugs:
 
 
 _NAMES = os.path.join(os.path.dirname(__file__), "field_names.toml")
-MOST_NAMES = 16  # of a path that a field may have
+MAX_NAMES = 16  # of a path that a field may have
 LONGEST_TITLE = 500  # characters; longer ones are texts, and their words would be on any page
 
 
 class LinkContext(NamedTuple):
-    """What the data say of a link: whose page it is, and what the record is about."""
+    """Facts about a link from the data: the entity and the title of the record."""
 
     entity: str = ""
     title: str = ""
@@ -136,7 +136,7 @@ NOTHING = LinkContext()
 
 
 class FieldNames(NamedTuple):
-    """The fields that say so; the first that is there counts."""
+    """The names of the fields with these facts; the first that is present counts."""
 
     entities: tuple[str, ...]
     titles: tuple[str, ...]
@@ -162,7 +162,7 @@ class FieldNames(NamedTuple):
 
 @lru_cache(maxsize=8)
 def field_names(titles: tuple[str, ...] = ()) -> FieldNames:
-    """The names as shipped; `titles` rule over those of titles."""
+    """The shipped names; `titles` replaces those of titles."""
     table = Table(read_toml(_NAMES, "field names"), "field_names.toml")
     entities, shipped = table.texts("entities"), table.texts("titles")
     found = FieldNames(entities, tuple(map(unaccented, titles)) or shipped, table.texts("languages"))
@@ -183,7 +183,7 @@ def cited(file: str, where: str, record: object, fields: Collection[str], names:
         elif isinstance(value, dict):
             own = names.about(value, about)
             for key in reversed(value):
-                path = (*keys[-MOST_NAMES:], str(key))
+                path = (*keys[-MAX_NAMES:], str(key))
                 inner = f"{place}.{key}" if place else str(key)
                 left.append((inner, path, value[key], _is_wanted(path, fields), own))
         elif isinstance(value, list):

@@ -55,10 +55,10 @@ class RegistryConfig:
         learnt: str = "",
     ) -> None:
         self.policy_name = policy
-        self._place = place  # who names the policy
+        self._place = place  # where the policy is named
         self.scheme = scheme
         self._read_allowlist = allowlist
-        self.learnt = learnt  # the file of what the web has told about hosts; it may not be there yet
+        self.learnt = learnt  # the file of facts learnt online; it may not exist yet
 
     @cached_property
     def policy(self) -> Policy:
@@ -73,12 +73,12 @@ class RegistryConfig:
 
     @cached_property
     def allowlist(self) -> Allowlist | None:
-        """The hosts that links may lead to; None where any will do. Listing needs none, and a file may be long."""
+        """The hosts that links may lead to; None for any. Loaded on first use: listing does not need it."""
         return None if self._read_allowlist is None else self._read_allowlist()
 
     @cached_property
     def _web(self) -> Web | None:
-        """What was learnt, for a policy that would ask; None where that is nothing."""
+        """The facts learnt online, for a policy with online rules; None without any."""
         if not self.policy.asks or not os.path.lexists(self.learnt):
             return None
         from spaniel.learnt import Learnt
@@ -86,23 +86,23 @@ class RegistryConfig:
         return Learnt.load(self.learnt_file()).web()
 
     def learnt_file(self) -> str:
-        """The file of what was learnt, to be read and added to; no link to another."""
+        """The path of the learnt file, which must not be a symbolic link."""
         return _unlinked(self.learnt)
 
     def explain(self, raw: str) -> Canonical:
-        """The canonical form of a URL, with every step; nobody is asked, but what was learnt is used."""
+        """The canonical form of a URL, with every step; offline, but learnt facts are used."""
         return self.policy.explain(raw, self._web)
 
     def spot(self, raw: str) -> RecordLocation:
-        """Where a URL belongs, in its canonical form. A URL without a path is the record '/'."""
+        """The location of a URL in its canonical form. A URL without a path is the record '/'."""
         return spot_of(self.policy.apply(raw, self._web).url)
 
     def admit(self, raw: str) -> RecordLocation:
-        """The same, for a URL that is to be added: its host must be one that the rules allow."""
+        """The location of a URL that is to be added: its host must be allowed."""
         return self.admitted(self.spot(raw))
 
     def admitted(self, found: RecordLocation) -> RecordLocation:
-        """A spot, if the rules allow its host."""
+        """The location, if its host is allowed."""
         if self.allowlist is not None:
             from spaniel.url.parsing import parse
 
@@ -111,7 +111,7 @@ class RegistryConfig:
 
 
 def spot_of(url: str) -> RecordLocation:
-    """A canonical URL, taken apart. What stands after '#' is no part of a record."""
+    """The location of a canonical URL, without its fragment."""
     from spaniel.url.value import split
 
     found = split(url)
@@ -120,7 +120,7 @@ def spot_of(url: str) -> RecordLocation:
 
 
 def read_rules(folder: str, policy: str | None = None) -> RegistryConfig:
-    """The rules of a folder; `policy` rules over the one that it names."""
+    """The rules of a folder; `policy` overrides the one that it names."""
     path, learnt = _unlinked(f"{folder}/{RULES}"), f"{folder}/{LEARNT}"
     if not os.path.exists(path):
         return RegistryConfig(policy or "exact", learnt=learnt)
@@ -138,7 +138,7 @@ def read_rules(folder: str, policy: str | None = None) -> RegistryConfig:
 
 
 def _allowlist(table: Table, folder: str, rules: str) -> Callable[[], Allowlist]:
-    """A list of entries, or a file of them in the folder itself, to be read when it is needed."""
+    """A list of entries, or a file of them in the folder itself, read on first use."""
     from spaniel.url.allowlist import load, read_entries
 
     if not table.is_text("allowlist"):
@@ -161,7 +161,7 @@ def _policy(folder: str, policy: str, place: str) -> str:
 
 
 def _within(folder: str, name: str) -> str | None:
-    """A file in the folder itself. The rules may come from a stranger's repository: they lead to no other place."""
+    """A file in the folder itself. The rules may be untrusted, so they cannot refer to other folders."""
     path = f"{folder}/{name}"
     outside = os.path.basename(name) != name or "\\" in name or ":" in name or name in ("", ".", "..")
     return None if outside or not name.isprintable() or os.path.islink(path) else path

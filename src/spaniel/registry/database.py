@@ -1,4 +1,4 @@
-"""A folder of links: its records, read as they are asked for, and the one way to change them."""
+"""A folder of links: its records, read lazily, and the editor that changes them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.folder import UnknownFile
-    from spaniel.registry.record import Record
+    from spaniel.registry.record import LinkRecord
     from spaniel.registry.yaml_text import Written
 
     Refused = Callable[[SpanielError], None]
 
 
 class Selection(NamedTuple):
-    """Records with one of the categories, of one of the hosts, whose path begins so. An empty filter takes all.
+    """A filter by categories, hosts and path prefix; an empty one matches everything.
 
-    A host may be asked for by any of its names; `Registry.records` reads the files of those, and no others.
+    A host can be given by any of its names; `Registry.records` reads only the files of these hosts.
     """
 
     categories: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     prefix: str = ""
     deprecated: bool = True  # whether records of the category 'deprecated' are among them
 
-    def takes(self, record: Record) -> bool:
+    def takes(self, record: LinkRecord) -> bool:
         if not record.path.startswith(self.prefix):
             return False
         if not self.deprecated and record.is_deprecated:
@@ -52,7 +52,7 @@ ALL = Selection()
 
 
 def find_file(folder: OpenFolder, host: str, aliases: Callable[[], dict[str, str]]) -> str | None:
-    """The name of the file that a host's records are in; None where there is none yet. Aliases are asked for last."""
+    """The name of the file of a host; None if there is none yet. Aliases are checked last."""
     for name in file_names(host):
         if host_of(name) == host and files.version(folder, name) is not None:
             return name
@@ -60,7 +60,7 @@ def find_file(folder: OpenFolder, host: str, aliases: Callable[[], dict[str, str
 
 
 def read_aliases(folder: OpenFolder) -> dict[str, str]:
-    """Every cname, and the name of its file. Where one cannot be understood, nobody knows whose a host is: refused."""
+    """Every cname, and the name of its file. A file that cannot be parsed is an error: it might have any cname."""
     found: dict[str, str] = {}
     for host, name in files.listing(folder).files.items():
         head = files.read_head(folder, name)
@@ -71,9 +71,9 @@ def read_aliases(folder: OpenFolder) -> dict[str, str]:
 
 
 class Added(NamedTuple):
-    """What became of a URL that was added. The line of the record is 0 until it is read from its file."""
+    """The result of adding a URL. The line of the record is 0 until it is read from its file."""
 
-    record: Record
+    record: LinkRecord
     is_new: bool
     other_scheme: bool = False  # the URL had another than the records of its file have
 
@@ -85,7 +85,7 @@ class _Open(NamedTuple):
 
 
 class Editor:
-    """Made by `Registry.editing`, which holds the lock. URLs are taken as `Registry.find` takes them."""
+    """Created by `Registry.editing`, which holds the lock. URLs are treated as by `Registry.find`."""
 
     def __init__(self, folder: OpenFolder, rules: RegistryConfig, written: Callable[[str], None] | None = None) -> None:
         self._folder = folder
@@ -124,8 +124,8 @@ class Editor:
             draft.set(path, keys)
         return Added(draft.record(path), is_new, spot.scheme != draft.home.scheme)
 
-    def find(self, url: str) -> Record | None:
-        """A record as this edit has it."""
+    def find(self, url: str) -> LinkRecord | None:
+        """A record, with the changes of this edit."""
         found = self._find(url)
         return None if found is None else found[0].record(found[1])
 
@@ -137,7 +137,7 @@ class Editor:
         return found is not None
 
     def move(self, old: str, new: str) -> Added:
-        """A record with all that it says, under another URL."""
+        """Move a record with all its keys to another URL."""
         found = self._find(old)
         if found is None:
             raise complaint(old, "no record of this URL")
@@ -154,7 +154,7 @@ class Editor:
         return Added(target.record(wanted), not is_same)
 
     def _note_move(self, source: FileDraft, target: FileDraft) -> None:
-        """Of two files, the one that a record comes to has to be written first; both ways at once cannot be had."""
+        """The target file of a move must be written first, so moves in both directions are refused."""
         if target is source:
             return
         leaves, comes_to = (each.home.file.rpartition("/")[2] for each in (source, target))
@@ -166,7 +166,7 @@ class Editor:
         self._moves = moves
 
     def set(self, url: str, key: str, value: Written | None) -> bool:
-        """One key of a record (None takes it away), and none of its other lines. False where there is no record."""
+        """Set one key of a record (None removes it), without changing other lines. False if there is no record."""
         if key == PATH:
             raise complaint(url, "its path is where it stands; move it")
         found = self._find(url)
@@ -175,15 +175,14 @@ class Editor:
         return found is not None
 
     def changes(self) -> Iterator[tuple[str, str, str]]:
-        """What `write` would do: the path of each file, its text before ("" for a new one) and after ("" for none)."""
+        """What `write` would do: the path of each file, and its text before and after ("" if there is none)."""
         for draft, known, before in self._open.values():
             text = draft.text()
             if text != before and not (known is None and draft.is_empty):
                 yield draft.home.file, before, "" if draft.is_bare and known is not None else text
 
     def write(self) -> None:
-        """Each changed file as a whole. Where a record moved, the file that it came to is written first: whatever
-        happens in between, it is in one of the two."""
+        """Write the changed files. The target file of a move is written first, so that no record is lost in between."""
         for name in TopologicalSorter({name: self._moves.get(name, ()) for name in self._open}).static_order():
             draft, known, before = self._open[name]
             text = draft.text()
@@ -211,7 +210,7 @@ class Editor:
         return self._open[name].draft
 
     def _name(self, host: str) -> str | None:
-        """The file of a host: one that this edit has made, or one that is there."""
+        """The file of a host: created by this edit, or existing."""
         own = next((name for name in file_names(host) if name in self._open), None)
         return own or find_file(self._folder, host, lambda: self._aliases)
 
@@ -232,7 +231,7 @@ class Editor:
 
 
 class Registry:
-    """The records of a folder. Iterating reads file by file, and holds no more than one of them.
+    """The records of a folder. Iteration reads file by file, and keeps only one in memory.
 
     registry = spaniel.registry.open("urls")
     for record in registry:
@@ -245,10 +244,10 @@ class Registry:
         self.folder = folder
         self.rules = rules
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[LinkRecord]:
         return self.records()
 
-    def records(self, only: Selection = ALL, refused: Refused | None = None) -> Iterator[Record]:
+    def records(self, only: Selection = ALL, refused: Refused | None = None) -> Iterator[LinkRecord]:
         """The records that are wanted, by file, in the order in which they stand."""
         for file in self.files(refused, only.hosts):
             yield from file.records if only is ALL else filter(only.takes, file.records)
@@ -271,8 +270,8 @@ class Registry:
                     continue
                 yield file
 
-    def find(self, url: str) -> Record | None:
-        """The record of a URL: as it is written, or as the rules of the database write it."""
+    def find(self, url: str) -> LinkRecord | None:
+        """The record of a URL, as given or in its canonical form."""
         with files.opened(self.folder) as folder:
             for spot in dict.fromkeys((spot_of(url), self.rules.spot(url))):
                 name = find_file(folder, spot.host, lambda: read_aliases(folder))
@@ -281,15 +280,15 @@ class Registry:
         return None
 
     def strangers(self) -> list[UnknownFile]:
-        """What lies in the folder and is not read, though one might expect it to be."""
+        """Files in the folder that look like host files but are not read."""
         with files.opened(self.folder) as folder:
             return files.listing(folder).strangers
 
     @contextmanager
     def editing(self, patience: float = PATIENCE, written: Callable[[str], None] | None = None) -> Iterator[Editor]:
-        """Changes, written when the block ends without an exception. Meanwhile nobody else changes the folder.
+        """Changes, written when the block ends without an exception. Meanwhile the folder is locked.
 
-        `patience` is how many seconds to wait for another writer. `written` is told of each file that is written.
+        `patience` is how many seconds to wait for another writer. `written` is called with each file that is written.
         """
         with files.opened(self.folder, write=True) as folder, writing(folder, patience):
             files.sweep(folder)
@@ -305,8 +304,8 @@ class Registry:
         return read_file(text, f"{folder.path}/{name}", host_of(name) or name, self.rules.scheme)
 
 
-def _record_at(path: str, file: HostFile) -> Record | None:
-    """As it is written; else, where case makes no page, whatever its case."""
+def _record_at(path: str, file: HostFile) -> LinkRecord | None:
+    """By its path as given; otherwise, on case-insensitive hosts, ignoring case."""
     wanted = file.home.key(path)
     alike = [record for record in file.records if file.home.key(record.path) == wanted]
     return next((record for record in alike if record.path == path), alike[0] if alike else None)
@@ -322,14 +321,14 @@ def _claim(file: HostFile, owners: dict[str, str]) -> None:
 
 
 def open_registry(folder: str | os.PathLike[str] = "urls", *, policy: str | None = None) -> Registry:
-    """The database in a folder. `policy` rules over the one that its `registry.toml` names."""
+    """The database in a folder. `policy` overrides the one that its `registry.toml` names."""
     path = os.fspath(folder).rstrip("/") or "/"
     files.opened(path).close()
     return Registry(path, read_rules(path, policy))
 
 
 def create(folder: str) -> bool:
-    """A folder for a database, with rules to begin from; False where it has rules already."""
+    """Create a folder for a database, with sample rules; False if it has rules already."""
     path = folder.rstrip("/") or "/"
     try:
         os.makedirs(path, exist_ok=True)
@@ -343,7 +342,7 @@ def create(folder: str) -> bool:
 
 
 class FormatProblem(NamedTuple):
-    """A file that is not in its form, and the first line that would change."""
+    """A file that is not formatted, and the first line that would change."""
 
     file: str
     line: int
@@ -358,7 +357,7 @@ def misfits(registry: Registry, refused: Refused | None = None) -> Iterator[Form
 
 
 def reformat(registry: Registry, refused: Refused | None = None) -> Iterator[FormatProblem]:
-    """The same, and each is written as it is told."""
+    """Format the files, and yield each as it is written."""
     with files.opened(registry.folder, write=True) as folder, writing(folder):
         files.sweep(folder)
         for misfit in misfits(registry, refused):

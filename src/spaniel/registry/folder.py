@@ -1,6 +1,6 @@
-"""The folder: which of its files are read, how one is read, and how it is replaced.
+"""The folder of a database: which files are read, and how they are read and replaced.
 
-Nothing here follows a link or waits on a pipe; all is done by the descriptor of the folder that was opened.
+Nothing here follows a link or waits on a pipe; everything uses the descriptor of the open folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUFFIX = ".yaml"
 LONGEST_NAME = 255  # characters, on every file system in use
 LOCK = ".spaniel.lock"
 RULES = "registry.toml"
-LEARNT = "learnt.toml"  # what the web has told about hosts
+LEARNT = "learnt.toml"  # facts about hosts that were learnt online
 
 _ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
 _ESCAPE = re.compile("%3A|%5B|%5D|^%[67][0-9A-F]")
@@ -41,7 +41,7 @@ _NEARLY = re.compile(r"(.+)\.ya?ml(?:\.txt)?", re.DOTALL | re.IGNORECASE)  # Win
 
 
 class UnknownFile(NamedTuple):
-    """Something in the folder that is not read, and why."""
+    """A file in the folder that is not read, and why."""
 
     name: str
     why: str
@@ -58,7 +58,7 @@ def file_name(host: str) -> str:
 
 
 def file_names(host: str) -> tuple[str, ...]:
-    """The names that a host's file may have, the one that it gets today first."""
+    """The names that a host's file may have, the current one first."""
     return tuple(dict.fromkeys((file_name(host), _plain_name(host))))
 
 
@@ -78,7 +78,7 @@ def host_of(name: str) -> str | None:
 
 
 def authority(written: str) -> str | None:
-    """A host, and a port if it has one, as URLs have it; None where it is neither."""
+    """A host with an optional port, as in URLs; None if it is neither."""
     if _PLAIN_HOST.fullmatch(written) and not _PUNYCODE.match(written):
         return written
     if re.search(r"[/?#@\\\s]", written):
@@ -94,7 +94,7 @@ def authority(written: str) -> str | None:
 
 
 def stranger(name: str) -> UnknownFile | None:
-    """Why a file is not read whose name may be taken for one that is; None where nobody would expect it to be."""
+    """Why a file is not read whose name looks like that of a host file; None for other files."""
     if TEMPORARY_NAME.fullmatch(name):
         return UnknownFile(name, "a writer was killed; the next one removes it")
     if name in (LOCK, RULES):
@@ -114,13 +114,13 @@ HEAD = 4096  # bytes that hold the first document of nearly every file
 
 
 class Listing(NamedTuple):
-    """What lies in a folder: files by the hosts that they are about, and what is not read."""
+    """The content of a folder: files by host, and files that are not read."""
 
     files: dict[str, str]  # host -> name, in the order of the hosts: 'a.com' before 'a.com.au'
     strangers: list[UnknownFile]
 
 
-Version = tuple[int, int, int]  # which file it was when it was read: inode, size, time of its last change
+Version = tuple[int, int, int]  # of a file when it was read: inode, size, mtime
 
 
 def opened(path: str, *, write: bool = False) -> OpenFolder:
@@ -171,7 +171,7 @@ def read_text(folder: OpenFolder, name: str) -> tuple[str, Version]:
 
 
 def read_head(folder: OpenFolder, name: str) -> str:
-    """The beginning of a file, with all of its first document. Bytes that are no text are told when all is read."""
+    """The beginning of a file, with its complete first document. Invalid bytes are reported when the file is read."""
     with _translated(f"{folder.path}/{name}"):
         descriptor = folder.open_file(name)
         try:
@@ -184,13 +184,13 @@ def read_head(folder: OpenFolder, name: str) -> str:
 
 
 def _has_two_marks(raw: bytes) -> bool:
-    """Whether the first document is whole: a second one begins."""
+    """Whether the first document is complete: a second one begins."""
     bodies = (b"\n" + raw).split(b"\n---")[1:]
     return sum(body[:1] in (b" ", b"\t", b"\r", b"\n") for body in bodies) >= 2
 
 
 def write_text(folder: OpenFolder, name: str, text: str, known: Version | None) -> None:
-    """The whole file or none, and on the disk; refused if it is no longer the one that was read."""
+    """Replace a file atomically and durably; refused if it has changed since it was read."""
     file = f"{folder.path}/{name}"
     with _translated(file):
         if version(folder, name) != known:
@@ -214,7 +214,7 @@ def version(folder: OpenFolder, name: str) -> Version | None:
 
 
 def sweep(folder: OpenFolder) -> None:
-    """Removes what killed writers have left: for who holds the lock, as every writer does."""
+    """Remove temporary files of killed writers. The caller holds the lock."""
     for entry in list(folder.entries()):
         if TEMPORARY_NAME.fullmatch(entry.name):
             with suppress(OSError):
@@ -234,14 +234,14 @@ def _read(descriptor: int, size: int) -> bytes:
 
 @contextmanager
 def _translated(file: str) -> Iterator[None]:
-    """The system's complaints become ours, with the file's path."""
+    """Convert `OSError` to our errors, with the file's path."""
     try:
         yield
     except OSError as error:
         raise complaint(file, error.strerror or str(error)) from None
 
 
-PATIENCE = 30.0  # seconds; the lock is never held for long: pages are fetched before it is taken
+PATIENCE = 30.0  # seconds; the lock is held only briefly: pages are fetched before it is taken
 
 
 @contextmanager
@@ -260,7 +260,7 @@ def writing(folder: OpenFolder, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def _unwritable(folder: OpenFolder, error: OSError) -> SpanielError:
-    """Names the folder, which people know; the lock file only if that is the problem."""
+    """Names the folder; the lock file only if that is the problem."""
     if isinstance(error, IsADirectoryError):
         return complaint(f"{folder.path}/{LOCK}", "it is not a regular file; remove it")
     with suppress(OSError):

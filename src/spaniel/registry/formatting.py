@@ -1,6 +1,6 @@
-"""The one form of a file (DB-03, DB-11): records, keys and lists in order, hashes in lower case, lines that end alike.
+"""Formats files (DB-03, DB-11): records, keys and lists are sorted, hashes in lower case, line ends uniform.
 
-Lines are moved, never written anew: what a value means to others, and how it is quoted, is not ours to decide.
+Lines are moved, never rewritten, so that the quoting and meaning of values stay.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BARE_MARK = re.compile(r"---[ \t]+(?=\r?\n|\Z)")
 
 
 def format_document(text: str, keys: Keys, place: tuple[str, int], end: str) -> str:
-    """A document in its one form; what is in it already comes back as it is."""
+    """A formatted document; a fixed point."""
     if not _has_lines_in_form(text, end):
         text = re.sub("\r?\n", end, _BARE_MARK.sub("---", text, count=1))
         text = text if text.startswith("---") else f"---{end}{text}"
@@ -67,7 +67,7 @@ def _has_keys_in_order(keys: Keys) -> bool:
 
 
 def _ordered(text: str, place: Position) -> str:
-    """Keys with the comments above them are moved; then it is read again, for it must mean the same."""
+    """Sort keys with the comments above them, and check that the result means the same."""
     from spaniel.registry.outline import outline
 
     found = outline(text, place)
@@ -118,7 +118,7 @@ def items_of(lines: list[str]) -> list[list[str]] | None:
 
 
 def _sorted_words(flow: re.Match[str], values: Sequence[object]) -> list[str]:
-    """A list in brackets: its words change places, and what stands between them stays."""
+    """A list in brackets: its words are sorted, and the text between them stays."""
     words = list(re.finditer(_FLOW_WORD, flow[2]))
     if len(words) != len(values):
         return lines_of(flow[0])
@@ -142,7 +142,7 @@ def _means_the_same(moved: YamlOutline, found: YamlOutline) -> bool:
 
 
 def set_key(text: str, key: str, value: Written, place: Position) -> str:
-    """The document with this value; comments stay, and so does a line that says the same already."""
+    """Set a key; comments stay, and so does a line that has this value already."""
     found = outline(text, place)
     pair = found.pair(key)
     meant = as_read(value)
@@ -205,7 +205,7 @@ def _place_for(key: str, found: YamlOutline, lines: list[str]) -> int:
 
 
 def _proved(text: str, meant: dict[str, Value], place: Position) -> str:
-    """The text, if it says what was meant: a value may reach further than its lines, as a block of text does."""
+    """The text, after checking that it parses to the intended values (a block scalar may extend further)."""
     if outline(text, place).keys != meant:
         raise place.broken("this record cannot be edited line by line; please edit it by hand")
     return text

@@ -10,7 +10,7 @@ from spaniel.registry.record import (
     HTTPS,
     PATH,
     HostMetadata,
-    Record,
+    LinkRecord,
     RecordHost,
     broken_key,
     read_metadata,
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class HostFile(NamedTuple):
-    """What a file holds, read whole and found to keep the format."""
+    """The content of a valid file."""
 
     home: RecordHost
     metadata: HostMetadata
-    records: list[Record]
+    records: list[LinkRecord]
     parts: Parts
 
 
 def read_file(text: str, file: str, host: str, scheme: str = "http") -> HostFile:
-    """A file's records in the order in which they stand; what breaks the format is refused by line and reason."""
+    """Parse a file; format errors are refused with line and reason."""
     parts = split(text, file)
     metadata = read_metadata(parts.documents[0], file, host)
     home = RecordHost(file, host, scheme_of(metadata, scheme), metadata.cnames, metadata.case_sensitive_paths)
@@ -48,7 +48,7 @@ def scheme_of(metadata: HostMetadata, otherwise: str) -> str:
     return otherwise if metadata.https is None else "https" if metadata.https else "http"
 
 
-def _refuse_doubles(records: list[Record]) -> None:
+def _refuse_doubles(records: list[LinkRecord]) -> None:
     if len({record.path for record in records}) == len(records):
         return
     seen: dict[str, int] = {}
@@ -60,7 +60,7 @@ def _refuse_doubles(records: list[Record]) -> None:
 
 
 def formatted(file: HostFile) -> str:
-    """The file in its one form (DB-11)."""
+    """The formatted file (DB-11)."""
     preamble, (first, *_) = file.parts
     end = line_end(preamble + first.text)
     metadata = format_document(first.text, file.metadata.keys, (file.home.file, first.line), end)
@@ -71,12 +71,12 @@ def formatted(file: HostFile) -> str:
     return "".join([format_preamble(preamble, end), metadata, *texts])
 
 
-def _path_of(record: Record) -> str:
+def _path_of(record: LinkRecord) -> str:
     return record.path
 
 
 class FileDraft:
-    """A file while it is edited: the texts of its documents, by their paths. What is not touched keeps its bytes."""
+    """A file while it is edited: the texts of its documents by path. Unchanged documents keep their bytes."""
 
     def __init__(self, file: HostFile) -> None:
         self.home = file.home
@@ -93,7 +93,7 @@ class FileDraft:
         return path in self._texts
 
     def path_of(self, path: str) -> str:
-        """A path as the file has it, or would have it: where case makes no page, new paths are in lower case."""
+        """A path as spelled in the file; on case-insensitive hosts, new paths are in lower case."""
         return path if path in self._texts else self._names.get(key := self.home.key(path), key)
 
     def text(self) -> str:
@@ -107,15 +107,15 @@ class FileDraft:
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing is left that anybody said."""
+        """Whether no content is left."""
         return self.is_empty and not self._preamble and self._metadata.rstrip() == "---"
 
-    def record(self, path: str) -> Record:
-        """As it stands in the draft. Its line is 0: it is known when the file is written."""
+    def record(self, path: str) -> LinkRecord:
+        """A record of the draft. Its line is 0 until the file is written."""
         return read_record(YamlDocument(self._texts[path], 0), self.home)
 
     def add(self, path: str, keys: Mapping[str, Written]) -> None:
-        """A new record in its place, which is before the first that sorts after it."""
+        """Add a record at its sorted position."""
         pairs = sorted({**keys, PATH: path}.items())
         lines = [f"---{self._end}", *(line for key, value in pairs for line in lines_for(key, value, 0, self._end))]
         self._insert(path, "".join(lines))
@@ -140,14 +140,14 @@ class FileDraft:
             self._names[key] = next(alike, key)
 
     def move_in(self, path: str, source: FileDraft, old: str) -> None:
-        """A record of this file or another, under another path; all else that it says stays."""
+        """Move a record of this file or another to a path."""
         text = source.edited(old, {PATH: path})
         text = text if text.endswith("\n") else text + self._end
         self._insert(path, text.replace("\r\n", "\n").replace("\n", self._end))
         source.remove(old)
 
     def set(self, path: str, keys: Mapping[str, Written | None]) -> None:
-        """Some keys of a record, all or none; None takes one away."""
+        """Set keys of a record, all or none; None removes one."""
         text = self.edited(path, keys)
         read_record(YamlDocument(text, self._lines.get(path, 1)), self.home)
         self._texts[path] = text
@@ -163,6 +163,6 @@ class FileDraft:
 
 
 def new_file(file: str, host: str, scheme: str, folders_scheme: str) -> HostFile:
-    """A file that says nothing yet but its scheme, and that only where the folder would have another."""
+    """An empty file, with its scheme if it differs from the folder's."""
     says: Iterable[str] = () if scheme == folders_scheme else lines_for(HTTPS, scheme == "https", 0, "\n")
     return read_file("".join(["---\n", *says]), file, host, folders_scheme)

@@ -1,4 +1,4 @@
-"""Links to be added to a database, with what a list says of them."""
+"""Links to be added to a database, with the facts of a list about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NewLink(NamedTuple):
-    """A URL, what is said of it, and where."""
+    """A URL, its facts, and its source."""
 
     where: str
     url: str

@@ -1,7 +1,6 @@
-"""A document read by libyaml's events: its keys, their values, and the lines on which they stand.
+"""Parses a document by libyaml's events: its keys, their values, and their lines.
 
-Nothing is built that was not asked for: scalars stay text, and aliases, anchors, tags and merge keys are refused when
-they are met, before they could mean anything.
+Scalars stay text; aliases, anchors, tags and merge keys are refused.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ _PLAIN_WORDS = {
     "found unexpected document indicator": "a quotation mark is opened and not closed before the next '---'",
     "found unknown escape character": "in double quotes a '\\' needs another; or use single quotes",
 }
-# libyaml notices these at the end of the file or in the next line; who mends them looks for where they begin
+# libyaml reports these at the end of the file or in the next line; the user needs the line where they begin
 _NOTICED_LATE = ("could not find expected ':'", "found unexpected end of stream", "found unexpected document indicator")
 
 
 def in_plain_words(error: yaml.MarkedYAMLError) -> tuple[str, yaml.Mark | None]:
-    """What is wrong, and where. What the table has not is told as libyaml does."""
+    """What is wrong, and where; libyaml's own text if the table has none."""
     problem = error.problem or error.context or "not YAML"
     marks = (error.problem_mark, error.context_mark)
     first, second = reversed(marks) if problem in _NOTICED_LATE else marks
@@ -96,8 +95,8 @@ def _told_by_place(place: Position) -> Iterator[None]:
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        told, mark = in_plain_words(error)
-        raise place.broken(told, *_position(mark)) from None
+        reason, mark = in_plain_words(error)
+        raise place.broken(reason, *_position(mark)) from None
     except yaml.YAMLError as error:
         raise place.broken(f"not YAML: {error}") from None
 

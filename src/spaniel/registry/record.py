@@ -1,4 +1,4 @@
-"""A record: one URL, and what is said of it (DB-05 to DB-07). Keys that nobody here knows are kept with the rest."""
+"""A record: one URL and its keys (DB-05 to DB-07). Unknown keys are kept."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RecordHost(NamedTuple):
         return path if self.minds_case else lowered(path)
 
 
-class Record:
+class LinkRecord:
     """One URL of a database. `keys` has all that its document says, every scalar as text."""
 
     __slots__ = ("home", "keys", "line", "path", "text")
@@ -91,17 +91,17 @@ class Record:
         return facts | ({LENGTH: self.content_length} if LENGTH in self.keys else {})
 
     def __repr__(self) -> str:
-        return f"Record({self.url!r})"
+        return f"LinkRecord({self.url!r})"
 
     def __eq__(self, other: object) -> bool:
         """The same URL with the same keys, wherever it stands."""
-        return isinstance(other, Record) and (self.url, self.keys) == (other.url, other.keys)
+        return isinstance(other, LinkRecord) and (self.url, self.keys) == (other.url, other.keys)
 
     def __hash__(self) -> int:
         return hash(self.url)
 
 
-def read_record(document: YamlDocument, home: RecordHost) -> Record:
+def read_record(document: YamlDocument, home: RecordHost) -> LinkRecord:
     """A record, if it is one; else a complaint with the line of what is wrong."""
     text, line = document
     keys = read_plain(text)
@@ -109,7 +109,7 @@ def read_record(document: YamlDocument, home: RecordHost) -> Record:
         keys = _outline(text, Position(home.file, line)).keys
     if (wrong := flaw(keys)) is not None:
         raise broken_key(text, Position(home.file, line), *wrong)
-    return Record(home, keys, line, text)
+    return LinkRecord(home, keys, line, text)
 
 
 def lowered(path: str) -> str:
@@ -131,10 +131,10 @@ def flaw(keys: Keys) -> tuple[str, str] | None:
     if not isinstance(path, str) or path[:1] != "/":
         return PATH, "_path must begin with '/': it is what follows the host in a URL"
     if found := _CONTROL.search(path):
-        told = "a line break" if found[0] in "\r\n\x85\u2028\u2029" else f"the control character U+{ord(found[0]):04X}"
+        what = "a line break" if found[0] in "\r\n\x85\u2028\u2029" else f"the control character U+{ord(found[0]):04X}"
         return (
             PATH,
-            f"_path has {told}, which no URL has; write it on one line, and the character as %{ord(found[0]):02X}",
+            f"_path has {what}, which no URL has; write it on one line, and the character as %{ord(found[0]):02X}",
         )
     if "#" in path:
         return PATH, "_path has a fragment ('#…'), which no server ever sees; leave it out, or write %23"

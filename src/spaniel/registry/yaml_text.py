@@ -1,4 +1,4 @@
-"""YAML files as text: their documents, plain records read by one regular expression, and values as YAML writes them.
+"""YAML files as text: splits documents, parses plain records with one regular expression, and writes values.
 
 A line of `---` cannot be inside a value (YAML 1.2, 9.1.2), so documents are separated without being parsed, and nothing
 is lost: joined again they are the file. What `read_plain` does not recognize is not wrong: `outline` reads it with
@@ -38,12 +38,12 @@ class Position(NamedTuple):
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
 TOO_LARGE = f"the file has more than {LARGEST_FILE >> 20} MiB, which is the most that is read: some 100,000 records"
-MOST_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
+MAX_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
 LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
 BOM = "\ufeff"
 
 _CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
-# What YAML cannot hold, and what is a line break to YAML and to nobody else: editors would count other lines than we do
+# Characters that YAML does not allow, and line breaks that only YAML knows (editors would count lines differently)
 _UNFIT = "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
 _MARK = "\n---"
 _AFTER_MARK = ("", " ", "\t", "\r", "\n")
@@ -94,8 +94,8 @@ def split(text: str, file: str) -> Parts:
     if _CONFLICT in text:
         _refuse_conflict(text, file)
     head, *rest = f"\n{text}".split(_MARK)
-    if len(rest) > MOST_DOCUMENTS:
-        raise Position(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
+    if len(rest) > MAX_DOCUMENTS:
+        raise Position(file).broken(f"the file has more than {MAX_DOCUMENTS:,} records")
     whole = _rejoined(rest)
     preamble = head[1:] + ("\n" if whole and head else "")
     texts = [f"---{body}\n" for body in whole[:-1]] + [f"---{body}" for body in whole[-1:]]
@@ -116,7 +116,7 @@ def split(text: str, file: str) -> Parts:
 
 
 def _refuse_conflict(text: str, file: str) -> None:
-    """Half of each side may be read as records: told before anything else is."""
+    """Checked first, since half of each side might parse as records."""
     if (index := f"\n{text}".find(f"\n{_CONFLICT}")) >= 0:
         reason = "a merge has left a conflict here; keep what is right of both sides, and remove the lines of the marks"
         raise Position(file).broken(reason, *_position(text, index))

@@ -1,4 +1,4 @@
-"""robots.txt files on disk, so that a short-lived process need not ask again what another one asked an hour ago."""
+"""robots.txt files on disk, shared between processes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.robots")
 
-MOST_FILES = 20_000  # in the folder, whatever the settings allow: a site can have any number of origins
-MOST_BYTES = 256 << 20  # of them, as a sweep leaves it
-SLACK = 64  # one file of so many is removed in advance, so that not every write has to look at all of them
-SWEEP_EVERY = 1000  # writes, by however many processes: each begins to count somewhere
-LARGE = 16 << 10  # bytes that count as one write more
-SWEPT_AT_ONCE = 2 * MOST_FILES  # files that one sweep looks at, however many there are
-_LARGEST = LIMIT + (64 << 10)  # the file, cut as it is when it is fetched, and its head
+MAX_FILES = 20_000  # in the folder, whatever the settings allow: a site can have any number of origins
+MAX_BYTES = 256 << 20  # of all files, after a sweep
+SLACK = 64  # one of this many files is removed in advance, so that not every write has to list them
+SWEEP_EVERY = 1000  # writes of a process; it begins to count at a random number
+LARGE = 16 << 10  # bytes that count as another write
+SWEPT_AT_ONCE = 2 * MAX_FILES  # files that one sweep examines
+_LARGEST = LIMIT + (64 << 10)  # the truncated file and its head
 _MAGIC = b"spaniel robots 1\n"
 _WHOLE = re.compile(r"[0-9a-f]{64}")
 _OURS = re.compile(rf"{_WHOLE.pattern}(\.[0-9a-f]{{8}}\.tmp)?|{TEMPORARY_NAME.pattern}")  # the older temporaries, too
 
 
 class StoredFile(NamedTuple):
-    """A file as it was fetched, and when (seconds since 1970)."""
+    """A file as fetched, and when (seconds since 1970)."""
 
     body: bytes
     fetched: float
@@ -50,23 +50,23 @@ class _DiskFile(NamedTuple):
 
 
 class DiskCache:
-    """A folder of robots.txt files by origin. It only ever helps: whatever fails is as if nothing were there.
+    """A folder of robots.txt files by origin. Failures are treated as misses.
 
-    It holds `most` files, the least recently used are removed first (FR-WF-08g): a file's time says when it was used.
+    It holds `most` files; the least recently used (by mtime) are removed first (FR-WF-08g). The folder and its parent
 
-    The folder and the one that it is in are judged whenever they are used; only what has a name of ours is removed.
+    are checked whenever they are used; only files with names of ours are removed.
     """
 
-    def __init__(self, folder: Path, keep_seconds: float, most: int = MOST_FILES) -> None:
+    def __init__(self, folder: Path, keep_seconds: float, most: int = MAX_FILES) -> None:
         self._above, self._name = os.path.split(os.path.abspath(folder))
         self._keep = keep_seconds
-        self._most = max(1, min(most, MOST_FILES))
+        self._most = max(1, min(most, MAX_FILES))
         self._until_count = 1  # writes
         self._until_sweep = 1 + secrets.randbelow(SWEEP_EVERY)
         self._warned = False
 
     def read(self, origin: str, now: float) -> StoredFile | None:
-        """What is there for an origin, if it is whole, ours, and not too old (nor from the future)."""
+        """The file of an origin, if it is complete, ours, and not too old (nor from the future)."""
         name = _name_of(origin)
         try:
             with self._open() as folder:
@@ -82,12 +82,12 @@ class DiskCache:
         return stored
 
     def remove(self, origin: str) -> None:
-        """Forget a file, if it is there."""
+        """Remove a file, if it is there."""
         with suppress(OSError), self._open() as folder:
             folder.remove(_name_of(origin))
 
     def write(self, origin: str, stored: StoredFile) -> None:
-        """Put a file there, whole or not at all."""
+        """Store a file atomically."""
         name = _name_of(origin)
         head = f"{origin} {sha256(stored.body).hexdigest()} {stored.fetched!r}\n".encode()
         try:
@@ -101,11 +101,11 @@ class DiskCache:
         self._until_sweep -= 1 + len(stored.body) // LARGE
         if self._until_sweep <= 0:
             self._until_sweep = SWEEP_EVERY
-            # Tens of thousands of files take a while, and whoever writes may be an event loop.
+            # Tens of thousands of files take a while, and this may run in an event loop.
             Thread(target=self.sweep, args=(stored.fetched,), name="spaniel robots sweep", daemon=True).start()
 
     def _count(self, folder: OpenFolder) -> None:
-        """Remove what is too much. Others may write here too, so that no count holds for long."""
+        """Remove files over the limit. Other processes write here too, so files are counted again and again."""
         self._until_count -= 1
         if self._until_count > 0:
             return
@@ -121,9 +121,9 @@ class DiskCache:
         self._until_count = max(1, min(slack, self._most - left))
 
     def sweep(self, now: float) -> None:
-        """Remove what is too old to be read again, what dead writers left, and what is too much, the oldest first.
+        """Remove expired files, temporary files of dead writers, and files over the limits, the oldest first.
 
-        Of some files, so that no sweep takes long; chosen by chance, so that none is passed over for ever.
+        Only a random sample of the files is examined, so that no sweep takes long and every file has its turn.
         """
         with suppress(OSError), self._open() as folder:
             entries = [entry for entry in folder.entries() if _OURS.fullmatch(entry.name)]
@@ -134,11 +134,11 @@ class DiskCache:
                     folder.remove(name)
 
     def _doomed(self, newest_first: list[_DiskFile], share: float, now: float) -> list[str]:
-        """Which of these are to go, the oldest first, if they are such a share of all."""
+        """The files to remove, the oldest first, if these are `share` of all files."""
         doomed, files, size = [], 0, 0
         for kept in newest_first:
             files, size = files + 1, size + kept.size
-            if files > self._most * share or size > MOST_BYTES * share or now - kept.used > self._keep:
+            if files > self._most * share or size > MAX_BYTES * share or now - kept.used > self._keep:
                 doomed.append(kept.name)
         return doomed[::-1]
 
@@ -147,14 +147,14 @@ class DiskCache:
             return above.folder(self._name, _OURS, make=make)
 
     def _warn(self, error: OSError) -> None:
-        """Once is enough: the fetch itself goes on."""
+        """Warn once; the fetch continues."""
         if not self._warned:
             self._warned = True
             log.warning("robots_cache_failed: %s", error.strerror or error)
 
 
 def _read(data: bytes, origin: str) -> StoredFile | None:
-    """What is in a file of ours; None where it is damaged, or of another origin."""
+    """The content of a file; None if it is damaged, or of another origin."""
     head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
     words = head.split(b" ")
     if not data.startswith(_MAGIC) or len(words) != 3 or words[1] != sha256(body).hexdigest().encode():
@@ -164,7 +164,7 @@ def _read(data: bytes, origin: str) -> StoredFile | None:
 
 
 def _kept(entry: os.DirEntry[str]) -> _DiskFile | None:
-    """What is known of a file; None where it is no file, or no longer there."""
+    """Size and time of a file; None if it is not a regular file, or was removed."""
     with suppress(FileNotFoundError):
         found = entry.stat(follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
@@ -173,8 +173,8 @@ def _kept(entry: os.DirEntry[str]) -> _DiskFile | None:
 
 
 def _mark_used(folder: OpenFolder, name: str) -> None:
-    now = time.time_ns()  # the system's own marks are some milliseconds apart: too coarse for an order
-    with suppress(FileNotFoundError):  # another process has removed it this moment
+    now = time.time_ns()  # the kernel's own timestamps have a resolution of some milliseconds: too coarse for an order
+    with suppress(FileNotFoundError):  # removed by another process
         os.utime(folder.at(name), ns=(now, now), dir_fd=folder.descriptor)
 
 

@@ -1,4 +1,4 @@
-"""May I? robots.txt of every origin: fetched through the same door, kept, and asked before each request."""
+"""Checks robots.txt before each request: fetched through the same guard, cached in memory and on disk."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from spaniel.net.http import Page, RequestHeaders
 
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
-SECONDS = 5.0  # of a fetch's time (D2-13), and never more than this share of it: the rest is the page's (D2-45)
+SECONDS = 5.0  # of a fetch's time (D2-13), and at most this share of it (D2-45)
 SHARE = 0.5
-FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
-MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
-BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
-LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
+FAILURE_SECONDS = 5.0  # for which a failure is cached, so that waiting fetches do not all try again
+MAX_BYTES = 128 << 20  # of memory for all robots.txt files
+BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # the maximum memory of a parsed file (measured)
+LONG_FILE = 1 << 16  # octets above which a file is parsed in a thread: the longest take a tenth of a second
 _NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
-LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
+LONG_MATCH = 1 << 27  # octets of file × path above which a decision is made in a thread, too
 
 
 class HttpGetter(Protocol):
-    """Makes one hop."""
+    """Makes one request."""
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
 
 
 class _FileVisitor:
-    """Asks for robots.txt at each hop: no file says whether it may be read, and no turn is taken for it here."""
+    """Requests robots.txt at each hop: no robots check and no turn are needed for it."""
 
     wait = None
 
@@ -56,11 +56,11 @@ class _FileVisitor:
         return self._http.get(hops.url, target, self.deadline, self._options)
 
     def answered(self, hops: Hops, page: Page) -> None:
-        """Nothing is learnt about the host."""
+        """Not used."""
 
 
 class RobotsSettings(NamedTuple):
-    """The SRD's `[tools.webfetch.robots]` and what belongs to it."""
+    """The settings `[tools.webfetch.robots]`."""
 
     fail_open: bool = False
     cache_entries: int = ROBOTS_CACHE_ENTRIES.default
@@ -75,22 +75,22 @@ class _CachedFile(NamedTuple):
 
 
 class RobotsPermission(NamedTuple):
-    """A page may be asked for; what is to be known besides."""
+    """A page may be requested, with further facts from robots.txt."""
 
-    note: str | None = None  # for the answer
-    crawl_delay: float | None = None  # seconds that the file asks to leave between requests
-    content_signal: str | None = None  # what the file says about the use of pages
+    note: str | None = None  # for the result
+    crawl_delay: float | None = None  # seconds between requests
+    content_signal: str | None = None  # the Content-Signal of the file
 
 
 class RobotsVerdict(NamedTuple):
-    """What was decided about a URL; `note` says when nobody could be asked."""
+    """The decision about a URL; `note` says if robots.txt could not be fetched."""
 
     decision: RobotsDecision | None
     note: str | None
 
 
 class RobotsGate:
-    """Asks robots.txt before a request, one flight per origin however many wait for it (FR-WF-08)."""
+    """Checks robots.txt before a request; concurrent requests of an origin share one fetch of it (FR-WF-08)."""
 
     def __init__(
         self,
@@ -131,10 +131,10 @@ class RobotsGate:
     async def ask(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
     ) -> RobotsVerdict:
-        """The decision about a URL, for whoever the headers say is asking.
+        """The decision about a URL, for the user agent of the headers.
 
-        `target` is the hop's own, so that its name is not looked up a second time. The file is asked for once,
-        with the headers of whoever needs it first.
+        `target` is the hop's, so that its name is not resolved again. The file is fetched once, with the headers of
+        the first request.
         """
         kept = self._fresh(url.origin)
         if kept is None:
@@ -143,7 +143,7 @@ class RobotsGate:
         if isinstance(found, SpanielError):
             if self._settings.fail_open:
                 return RobotsVerdict(None, FAIL_OPEN_NOTE)
-            raise SpanielError(found.code, **found.details) from found.__cause__  # a new one for each who asks
+            raise SpanielError(found.code, **found.details) from found.__cause__  # a new one for each caller
         decide, agent = found.decide, headers.user_agent
         if kept.size * len(url.target) > LONG_MATCH:
             return RobotsVerdict(await asyncio.to_thread(decide, agent, url.target), None)
@@ -157,7 +157,7 @@ class RobotsGate:
         return kept
 
     async def _wait(self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders) -> _CachedFile:
-        """Join the flight for this origin, or start it. Who gives up after its own time leaves it to the others."""
+        """Join the fetch for this origin, or start it. It continues if a caller times out."""
         flight = self._flights.get(url.origin)
         if flight is None:
             flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target, headers))
@@ -167,11 +167,11 @@ class RobotsGate:
             try:
                 with part.guarding("robots"):
                     return await asyncio.shield(flight)
-            except SpanielError as error:  # a flight ends with what it found, never with an error
+            except SpanielError as error:  # the task returns failures, it does not raise
                 return _CachedFile(_refusal(error, url), 0)
 
     async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _CachedFile:
-        """The file: from disk if another process has put it there, else from the site."""
+        """The file: from disk if another process has stored it there, else from the site."""
         began, now = self._clock(), time.time()
         stored = self._disk.read(url.origin, now) if self._disk is not None else None
         place = Url(url.scheme, url.host, url.port, "/robots.txt", None, None)
@@ -192,7 +192,7 @@ class RobotsGate:
         return kept
 
     async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
-        """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
+        """Fetch the file, through guarded redirects (D2-06), without a robots check."""
         hops = Hops(url)
         visitor = _FileVisitor(self._http, Deadline(SECONDS), RequestOptions(headers, LIMIT + 1, cut=True))
         try:
@@ -202,12 +202,12 @@ class RobotsGate:
         return _body(page)
 
     def _keep(self, origin: str, kept: _CachedFile) -> None:
-        """Hold on to what was found. The least recently used are forgotten: here, and if they are too many on disk."""
+        """Cache a file or failure; the least recently used are dropped."""
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
         self._bytes += kept.weight - (old.weight if old else 0)
         while len(self._kept) > 1 and (
-            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MOST_BYTES
+            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MAX_BYTES
         ):
             forgotten, known = self._kept.popitem(last=False)
             self._bytes -= known.weight
@@ -215,7 +215,7 @@ class RobotsGate:
                 self._disk.remove(forgotten)
 
     async def close(self) -> None:
-        """Ends the flights that nobody waits for any more."""
+        """Cancel the fetches."""
         flights = list(self._flights.values())
         for flight in flights:
             flight.cancel()
@@ -223,35 +223,35 @@ class RobotsGate:
 
 
 def _ready(body: bytes, agent: str) -> RobotsFile:
-    """A file that is read, and laid out for an agent, as the first decision would do."""
+    """A parsed file, with the rules of an agent indexed, as the first decision would do."""
     robots = parse(body)
     robots.decide(agent, "/")
     return robots
 
 
 def _weight(body: bytes) -> int:
-    """The memory that a file takes: many short lines take thirty times their octets."""
+    """The memory of a parsed file: many short lines take thirty times their octets."""
     return BYTES_PER_OCTET * len(body) + BYTES_PER_LINE * (1 + body.count(b"\n") + body.count(b"\r"))
 
 
 def _refusal(failure: SpanielError, url: Url) -> SpanielError:
-    """Causes before consequences: that a host cannot be reached at all is told as that, not as its robots.txt."""
+    """A host that cannot be reached is reported as that, not as a failure of its robots.txt."""
     if "cause" in failure.details:
         return SpanielError(failure.code, **failure.details)
     refusal = SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=f"{failure.code}: {failure.message}")
-    refusal.__cause__ = failure.with_traceback(None)  # for whoever would try again; what it held is not held on to
+    refusal.__cause__ = failure.with_traceback(None)  # for retries; its traceback would keep objects alive
     return refusal
 
 
 def _elsewhere(error: SpanielError) -> SpanielError:
-    """A failure at another host, where robots.txt has led: it says nothing about the page's own host."""
+    """A failure at another host, to which robots.txt has redirected: it says nothing about the page's host."""
     return SpanielError(error.code, **{name: fact for name, fact in error.details.items() if name != "cause"})
 
 
 def _body(page: Page) -> bytes:
-    """What a status means for robots.txt: a 2xx with a whole body is the file, any 4xx allows all (D2-06).
+    """What a status means for robots.txt: a 2xx with a complete body is the file, any 4xx allows all (D2-06).
 
-    The rest is a failure: a part of a file may lack the line that disallows a page (D2-45).
+    Everything else is a failure: a part of a file may lack the line that disallows a page (D2-45).
     """
     if page.ok:
         return page.body

@@ -1,4 +1,4 @@
-"""A robots.txt as a value: which group is ours, what it says about a path, and on which line (RFC 9309, D2-13)."""
+"""Parses robots.txt: which group applies, what it says about a path, and on which line (RFC 9309, D2-13)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A rule as the parser leaves it: line number, is it an Allow, its value, the line as it stands. A plain tuple, because
-# most are never looked at again: only the group that is asked for is laid out.
+# A parsed rule: line number, whether it is an Allow, its value, the line itself. A plain tuple, since most are never
+# used: only the group that applies is indexed.
 Line = tuple[int, bool, bytes, bytes]
 
-# A rule with `*` in it: rank, what stands before the first star, the pieces after it, the last of them, its line.
+# A rule with `*`: rank, the part before the first star, the pieces after it, the last of them, its line.
 _Pattern = tuple[int, str, list[str], str, Line]
 
 _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"  # RFC 3986 §2.3
 
-# Octets that are spelled one way only. `*` and `$` are not among them: a rule that means them literally writes %2A and
-# %24 (§2.2.3), so a path's own are written likewise. Nor is `%`, which must be looked at with what follows it.
+# Octets that are never percent-encoded. `*` and `$` are not among them: a rule that means them literally writes %2A and
+# %24 (§2.2.3), so they are encoded in paths as well. Nor is `%`, which depends on what follows it.
 _PLAIN = _UNRESERVED + b":/?#[]@!&'()+,;="
 _PLAIN_IN_RULES = _PLAIN + b"*"
 
-# Every other octet, but for `%`, is written as its escape.
+# All other octets except `%` are percent-encoded.
 _ESCAPES = {octet: f"%{octet:02X}" for octet in range(256) if octet not in _PLAIN + b"%"}
 _ESCAPES_IN_RULES = {octet: escape for octet, escape in _ESCAPES.items() if octet != ord("*")}
 
-# An escape that is broken, in small letters or needless; the look-ahead names the good ones. It holds no repetition
-# that could be tried in two ways, so there is nothing to backtrack over.
+# An escape that is broken, in lower case or unnecessary; the look-ahead excludes the valid ones. No repetition can
+# match in two ways, so there is no backtracking.
 _BAD_ESCAPE = re.compile("%(?![0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF])(?:[0-9A-Fa-f]{2})?")
 
-LIMIT = 524_288  # octets that are read; the rest is as if it were not there (§2.5, D2-06)
+LIMIT = 524_288  # octets that are parsed; the rest is ignored (§2.5, D2-06)
 
 _BOM = b"\xef\xbb\xbf"
 _ALLOW, _DISALLOW, _AGENT, _DELAY, _SIGNAL, _SITEMAP, _OTHER = range(7)
@@ -43,16 +43,16 @@ _KINDS = {
     b"content-signal": _SIGNAL,
     b"sitemap": _SITEMAP,
 }
-# Keys are found in any case (§2.2); these are found at once, because nearly every line is written so.
+# Keys are case-insensitive (§2.2); these spellings take the fast path, since nearly every line has one.
 _USUAL = {form(key): kind for key, kind in _KINDS.items() for form in (bytes.lower, bytes.title, bytes.capitalize)}
 
 # A product token is letters, `_` and `-` (§2.2.1). Digits and dots are read too, or `W3C-checklink` would be a group
-# for `W`, which is contained in many a name (FR-WF-08e). A version (`Foo/2.1`) or a second word ends it.
+# for `W`, which many names contain (FR-WF-08e). A version (`Foo/2.1`) or a second word ends it.
 _TOKEN = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
 def spell(path: str) -> str:
-    """A URL's path and query as rules are compared with it. What is spelled so already stays as it is."""
+    """Normalize the percent-encoding of a path and query, for the comparison with rules. Idempotent."""
     octets = path.encode("utf-8", "surrogatepass")
     if not octets.translate(None, _PLAIN):
         return path
@@ -60,8 +60,8 @@ def spell(path: str) -> str:
 
 
 def _spell_rule(value: bytes) -> str:
-    """The same for a rule, whose stars and final `$` keep their meaning."""
-    text = value.decode("latin-1")  # one character an octet, whatever encoding the file is in
+    """Normalize a rule, whose stars and final `$` keep their meaning."""
+    text = value.decode("latin-1")  # one character per octet, in any encoding
     if not value.translate(None, _PLAIN_IN_RULES):
         return text
     bare = text.removesuffix("$")
@@ -77,7 +77,7 @@ def _mend(escape: re.Match[str]) -> str:
 
 
 class RuleIndex:
-    """The rules of one group, laid out so that the most specific match is found without trying them all.
+    """An index of the rules of one group, which finds the most specific match without trying them all.
 
     Plain prefixes, which most rules are, stand in a dictionary that is asked once for each length that occurs, longest
     first; patterns stand in a list, most specific first. `rank` orders both: octets, then Allow (§2.2.2, FR-WF-08c).
@@ -105,7 +105,7 @@ class RuleIndex:
         self._patterns = patterns
 
     def find(self, path: str) -> Line | None:
-        """The rule that decides about a path, which is spelled already."""
+        """The rule that decides about a normalized path."""
         path += "$"
         length = len(path)
         best, rank = None, 0
@@ -118,15 +118,15 @@ class RuleIndex:
         for its_rank, head, pieces, last, line in self._patterns:
             if its_rank <= rank:
                 break
-            # Most patterns fall at the first question, which is cheap: has the path their last piece at all?
+            # A cheap check excludes most patterns: whether the path contains their last piece.
             if last in path and path.startswith(head) and _follow(path, len(head), pieces):
                 return line
         return best
 
 
 def _follow(path: str, at: int, pieces: list[str]) -> bool:
-    """Do the pieces follow one another from `at` on? The first place where one fits leaves the most room for the rest,
-    so no place is tried twice: at most pattern × path steps, where a regular expression would try every split."""
+    """Whether the pieces follow one another from `at` on. Each is matched at its first position, which leaves the most
+    for the rest, so there is no backtracking: at most pattern × path steps."""
     for piece in pieces:
         at = path.find(piece, at)
         if at < 0:
@@ -136,14 +136,14 @@ def _follow(path: str, at: int, pieces: list[str]) -> bool:
 
 
 class RobotsRule(NamedTuple):
-    """The line that decided, as it stands in the file: text from outside, to be shown with care."""
+    """The line that decided, verbatim: untrusted text."""
 
     line: int
     text: str
 
 
 class RobotsDecision(NamedTuple):
-    """May I? And who says so: without a rule, nothing in the file speaks of the path."""
+    """The decision and the rule for it; without a rule, nothing in the file applies to the path."""
 
     allowed: bool
     rule: RobotsRule | None
@@ -153,7 +153,7 @@ class RobotsDecision(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """What stands under some user-agent lines."""
+    """The records under some user-agent lines."""
 
     rules: list[Line]
     delays: list[bytes]
@@ -161,12 +161,12 @@ class _Block(NamedTuple):
 
 
 class _Group:
-    """Everything the file says to one agent: its blocks merged (§2.2.1), laid out when first asked for."""
+    """All rules for one agent: its blocks merged (§2.2.1), indexed on first use."""
 
     __slots__ = ("_index", "_said", "_silence")
 
     def __init__(self, token: str | None, blocks: list[_Block]) -> None:
-        # Neighbours may share one list of rules (see `parse`): each list counts once.
+        # Adjacent blocks can share one list of rules (see `parse`): each list counts once.
         rules = {id(block.rules): block.rules for block in blocks}.values()
         self._index = RuleIndex(line for lines in rules for line in lines)
         delays = [delay for block in blocks for value in block.delays if (delay := _seconds(value)) is not None]
@@ -199,14 +199,14 @@ class RobotsFile:
         self.sitemaps = tuple(map(_text, sitemaps))
 
     def decide(self, agent: str, path: str) -> RobotsDecision:
-        """May `agent`, a whole User-Agent, fetch `path`, its query included?"""
+        """Whether `agent`, a full User-Agent, may fetch `path`, including its query."""
         last = self._last
         if last is None or last[0] != agent:
             self._last = last = agent, self._group(self._choose(agent))
         return last[1].decide(path)
 
     def _choose(self, agent: str) -> str | None:
-        """D2-13: the group of our very token, else of the longest token contained in it (FR-WF-08e), else of `*`."""
+        """D2-13: the group of our exact token, else of the longest token contained in it (FR-WF-08e), else of `*`."""
         ours = agent.partition("/")[0].partition(" ")[0].lower()
         if ours in self._blocks:
             return ours
@@ -221,10 +221,10 @@ class RobotsFile:
 
 
 def parse(body: bytes) -> RobotsFile:
-    """Read a robots.txt. There are no errors: a line that says nothing we know is passed over (D2-13, FR-WF-09b)."""
+    """Parse a robots.txt. There are no errors: unknown lines are skipped (D2-13, FR-WF-09b)."""
     named: dict[str, list[_Block]] = {}
     sitemaps: list[bytes] = []
-    block = _Block([], [], [])  # what stands before any user-agent line is said to nobody
+    block = _Block([], [], [])  # records before any user-agent line apply to no agent
     naming = False
     for number, line in enumerate(_readable(body).splitlines(), 1):
         if not line:
@@ -241,8 +241,8 @@ def parse(body: bytes) -> RobotsFile:
             naming = False
         elif kind == _AGENT:
             if not naming:
-                # Only a rule ends the list of agents: other records must not interfere (§2.2.4). Until one comes,
-                # agents share the rules to come; a Crawl-delay between them is for those above it.
+                # Only a rule ends the list of agents: other records must not interfere (§2.2.4). Until then, agents
+                # share the following rules; a Crawl-delay between them applies to those above it.
                 block = _Block([] if block.rules else block.rules, [], [])
                 naming = True
             _name(named, value, block)
@@ -255,9 +255,9 @@ def parse(body: bytes) -> RobotsFile:
 
 
 def _readable(body: bytes) -> bytes:
-    """The lines that lie whole within the limit, without a byte order mark, cut short though it may be."""
+    """The complete lines within the limit, without a (possibly truncated) byte order mark."""
     if len(body) > LIMIT:
-        # One octet more, to see whether the last line ends right there.
+        # One more octet shows whether the last line ends at the limit.
         body = body[: max(body.rfind(b"\n", 0, LIMIT + 1), body.rfind(b"\r", 0, LIMIT + 1)) + 1]
     for size in (3, 2, 1):
         if body.startswith(_BOM[:size]):
@@ -266,7 +266,7 @@ def _readable(body: bytes) -> bytes:
 
 
 def _unusual(line: bytes) -> tuple[int, bytes]:
-    """A key in unusual letters or spaces, or with its colon forgotten (`Disallow /x`: obeyed, as what it must mean)."""
+    """A key in unusual case or spacing, or without a colon (`Disallow /x` is obeyed)."""
     text = line.partition(b"#")[0]
     key, colon, value = text.partition(b":")
     if not colon:
@@ -278,7 +278,7 @@ def _unusual(line: bytes) -> tuple[int, bytes]:
 
 
 def _name(named: dict[str, list[_Block]], value: bytes, block: _Block) -> None:
-    """Let a block speak to the agent of a user-agent line; if the line names none, nobody is spoken to."""
+    """Add a block to the agent of a user-agent line, if the line names one."""
     found = _TOKEN.match(value)
     token = found[0].decode().lower() if found else "*" if value.split()[:1] == [b"*"] else ""
     if token:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import queue
-import re
 import sqlite3
 import sys
 import threading
@@ -30,10 +29,9 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from spaniel.runs.store import Shard, Shards
+    from spaniel.runs.store import Shards
 
 PART_BYTES = 64 << 20  # of a part file, after which the next one begins: what is collected does not need space twice
-BUFFER = 1 << 20  # bytes that wait in memory for one part file
 BATCH = 64  # records that are committed together, or
 SECONDS = 1.0  # whichever comes first: what a kill may cost
 MOST_BYTES = 32 << 20  # that wait to be written, before nothing more is begun
@@ -41,18 +39,6 @@ PIECE = 8 << 20  # bytes that are copied at once
 NO_LIMIT = 1 << 62  # bytes
 RECORDS, CAPTURES = "records", "captures"  # kinds of part files
 _REOPEN = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
-
-def as_line(record: Mapping[str, object]) -> bytes:
-    """A record as a line of JSON."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(record) + b"\n"
-    except (UnicodeEncodeError, OverflowError):  # half of a pair of surrogates, or a number of more than 64 bits
-        import json
-
-        return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 class Part:
@@ -147,60 +133,57 @@ def packed(data: bytes) -> bytes:
     return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
-class PartFiles:
-    """The part files of one shard and one kind. Opened, they are as they were at the last commit."""
+class PartSeries:
+    """Files of one kind that one writer appends to, one after another, as they were at the last commit."""
 
-    def __init__(self, shard: Shard, kind: str, ending: str) -> None:
-        self._shard, self._kind, self._ending = shard, kind, ending
-        committed = {number: size for (own, number), size in shard.parts().items() if own == kind}
-        self._number = max(committed, default=0)
-        self._held: list[bytes] = []
-        self._size = 0
+    def __init__(
+        self,
+        path: Callable[[int], str],
+        number: int = 0,
+        offset: int = 0,
+        *,
+        file_bytes: int = NO_LIMIT,
+        head: Callable[[str], bytes] | None = None,
+    ) -> None:
+        """`number`, `offset`: the last file and its committed length. `file_bytes`: how long a file may become."""
+        if offset >= file_bytes:
+            number, offset = number + 1, 0
+        self._path, self._file_bytes, self._head, self._number = path, file_bytes, head, number
         self._part: Part | None = None
-        self._committed = committed.get(self._number, 0)
-        name = re.compile(rf"{shard.name}-(\d+)\.{re.escape(ending)}")
-        for found in filter(None, map(name.fullmatch, os.listdir(shard.folder))):
-            if int(found[1]) > self._number:  # begun, and nothing of it was committed
-                os.unlink(os.path.join(shard.folder, found[0]))
+        self._committed = offset
+        behind = path(number + 1)
+        if behind != path(number) and os.path.lexists(behind):
+            os.unlink(behind)  # begun, and nothing of it was committed
 
-    def append(self, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            self._held.append(piece)
-            self._size += len(piece)
-        if self._size > BUFFER:
-            self._flush()
+    def part(self) -> Part:
+        """The file that is appended to."""
+        if self._part is None:
+            path = self._path(self._number)
+            is_there = self._committed or os.path.lexists(path)
+            self._part = Part.reopen(path, self._committed) if is_there else Part.create(path)
+            if not self._committed and self._head is not None:
+                self._part.append_raw(self._head(path))
+        return self._part
 
-    def sync(self) -> tuple[tuple[str, int], int]:
-        """Write what was appended, and wait until it is on the disk: the part and the offset to be committed."""
-        self._flush()
-        part = self._opened()
+    def sync(self) -> tuple[int, int]:
+        """Wait until what was appended is on the disk: the file's number, and the offset to be committed."""
+        part = self.part()
         part.sync()
-        committed = (self._kind, self._number), part.offset
-        if part.offset >= PART_BYTES:
-            part.close()
-            self._part, self._committed = None, 0
-            self._number += 1
-        return committed
+        return self._number, part.offset
+
+    def next_file(self) -> None:
+        """Begin the next file if this one, which is committed, is long enough."""
+        if self._part is not None and self._part.offset >= self._file_bytes:
+            self._part.close()
+            self._part, self._committed, self._number = None, 0, self._number + 1
 
     def close(self) -> None:
-        """What was appended and not synced is dropped: it was not committed either."""
         if self._part is not None:
             self._part.close()
 
-    def _flush(self) -> None:
-        held, self._held, self._size = self._held, [], 0
-        self._opened().append(held)
 
-    def _opened(self) -> Part:
-        if self._part is None:
-            path = part_path(self._shard, self._number, self._ending)
-            is_there = self._committed or os.path.lexists(path)
-            self._part = Part.reopen(path, self._committed) if is_there else Part.create(path)
-        return self._part
-
-
-def part_path(shard: Shard, number: int, ending: str) -> str:
-    return os.path.join(shard.folder, f"{shard.name}-{number:05}.{ending}")
+def part_path(folder: str, shard: int, number: int, ending: str) -> str:
+    return os.path.join(folder, f"shard-{shard:04}-{number:05}.{ending}")
 
 
 class Result(NamedTuple):
@@ -230,7 +213,7 @@ class PartWriter:
         relay: Callable[..., object] | None = None,
     ) -> None:
         self._shards, self._endings, self._failed, self._relay = shards, endings, failed, relay
-        self._files: dict[tuple[int, str], PartFiles] = {}
+        self._files: dict[tuple[int, str], PartSeries] = {}
         self._queue: queue.SimpleQueue[Result | threading.Event | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is changed by one thread alone
         self.committed: Counter[str] = Counter()  # records by their code
@@ -309,12 +292,13 @@ class PartWriter:
         parts = {}
         for kind, pieces in written.items():
             files = self._opened(number, kind)
-            files.append(pieces)
+            files.part().append(pieces)
             part, size = files.sync()
-            parts[part] = size
+            parts[kind, part] = size
         self._shards[number].commit(parts, done, closed)
-        for (kind, part_number), size in parts.items():
-            self.parts[number, kind, part_number] = size
+        for (kind, part), size in parts.items():
+            self.parts[number, kind, part] = size
+            self._opened(number, kind).next_file()
 
     def written(self, _number: int, results: list[Result]) -> dict[str, list[bytes]]:
         """What is appended to part files, by their kinds."""
@@ -324,10 +308,18 @@ class PartWriter:
             found[CAPTURES] = captured
         return found
 
-    def _opened(self, number: int, kind: str) -> PartFiles:
-        if (number, kind) not in self._files:
-            self._files[number, kind] = PartFiles(self._shards[number], kind, self._endings[kind])
-        return self._files[number, kind]
+    def _opened(self, number: int, kind: str) -> PartSeries:
+        if (files := self._files.get((number, kind))) is None:
+            shard, ending = self._shards[number], self._endings[kind]
+            committed = {part: size for (own, part), size in shard.parts().items() if own == kind}
+            last = max(committed, default=0)
+
+            def path(part: int) -> str:
+                return part_path(shard.folder, number, part, ending)
+
+            files = PartSeries(path, last, committed.get(last, 0), file_bytes=PART_BYTES)
+            self._files[number, kind] = files
+        return files
 
 
 LAYOUT = Layout(
@@ -349,7 +341,7 @@ class PartOutput(NamedTuple):
     ending: str  # of the part files
     path: Callable[[int], str]  # by the number of the file
     file_bytes: int = NO_LIMIT  # after which the next file begins
-    head: Callable[[str], bytes] = lambda _: b""  # what the file at this path begins with
+    head: Callable[[str], bytes] | None = None  # what the file at this path begins with
 
 
 class Collector:
@@ -361,26 +353,18 @@ class Collector:
     def __init__(self, folder: str, outputs: Mapping[str, PartOutput]) -> None:
         self._folder, self._outputs = folder, outputs
         self._database = Database(folder, LAYOUT, folder_is_checked=True, on_open=_durable)
-        self._files: dict[str, tuple[int, Part]] = {}
-        self._collected: dict[tuple[int, str, int], int] = {}
-        self._places: dict[str, tuple[int, int]] = {}
+        self._files: dict[str, PartSeries] = {}
+        self._removed: set[tuple[int, str, int]] = set()  # parts
         self._lock = threading.Lock()  # a run that is stopped collects what is left while a thread may still be at it
         with self._database.transaction() as tx:
-            for shard, kind, number, size in tx.execute("SELECT * FROM collected"):
-                self._collected[shard, kind, number] = size
-            for kind, number, size in tx.execute("SELECT * FROM outputs"):
-                self._places[kind] = number, size
+            self._collected = {(row[0], row[1], row[2]): row[3] for row in tx.execute("SELECT * FROM collected")}
+            self._places = {row[0]: (row[1], row[2]) for row in tx.execute("SELECT * FROM outputs")}
 
     def open(self) -> None:
         """Cut the output to what was committed."""
-        for kind, output in self._outputs.items():
-            number, size = self._places.get(kind, (0, 0))
-            if size >= output.file_bytes:
-                number, size = number + 1, 0
-            behind = output.path(number + 1)
-            if behind != output.path(number) and os.path.lexists(behind):
-                os.unlink(behind)  # begun, and nothing of it was committed
-            self._files[kind] = number, self._opened(kind, number, size)
+        for kind, (_, path, file_bytes, head) in self._outputs.items():
+            self._files[kind] = PartSeries(path, *self.length(kind), file_bytes=file_bytes, head=head)
+            self._files[kind].part()
 
     def length(self, kind: str) -> tuple[int, int]:
         """The file of the output that is written, and its committed length."""
@@ -389,40 +373,34 @@ class Collector:
     def collect(self, parts: Mapping[tuple[int, str, int], int]) -> None:
         """Take over what is new in these parts: committed lengths by shard, kind and number."""
         with self._lock:
-            before = {kind: (part, part.offset) for kind, (_, part) in self._files.items()}
+            before = [(part := files.part(), part.offset) for files in self._files.values()]
             try:
-                self._collect(parts)
+                self._collect({part: size for part, size in parts.items() if self._collected.get(part, 0) < size})
             except BaseException as error:
-                for part, offset in before.values():
+                for part, offset in before:
                     part.truncate_to(offset)  # nothing of it was committed
                 if isinstance(error, sqlite3.Error):
                     reason = f"cannot be written: {error}"
                     raise SpanielError(Code.BAD_ARGS, field=self._folder, reason=reason) from None
                 raise
+            self._remove_old(parts)
 
-    def _collect(self, parts: Mapping[tuple[int, str, int], int]) -> None:
-        moved = {}
-        for (shard, kind, number), size in sorted(parts.items()):
-            if (taken := self._collected.get((shard, kind, number), 0)) < size:
-                self._copy(shard, kind, number, taken, size)
-                moved[shard, kind, number] = size
+    def _collect(self, moved: Mapping[tuple[int, str, int], int]) -> None:
+        for part, size in sorted(moved.items()):
+            self._copy(part, self._collected.get(part, 0), size)
+        places = {kind: self._files[kind].sync() for kind in {kind for _, kind, _ in moved}}
         if not moved:
             return
-        for kind in {kind for _, kind, _ in moved}:
-            number, part = self._files[kind]
-            part.sync()
-            self._places[kind] = number, part.offset
         with self._database.transaction() as tx:
             rows = [(*part, size) for part, size in moved.items()]
             tx.executemany("INSERT OR REPLACE INTO collected VALUES (?, ?, ?, ?)", rows)
-            places = [(kind, *place) for kind, place in self._places.items()]
-            tx.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", places)
+            files = [(kind, *place) for kind, place in places.items()]
+            tx.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", files)
+        self._places |= places
         self._collected |= moved
-        for kind, (number, part) in list(self._files.items()):
-            if part.offset >= self._outputs[kind].file_bytes:
-                part.close()
-                self._files[kind] = number + 1, self._opened(kind, number + 1, 0)
-        self._remove_old(parts)
+        for kind in places:
+            self._files[kind].next_file()
+            self._files[kind].part()
 
     def finish(self, records: Mapping[str, int]) -> None:
         """Everything is collected: these are the counts of all records, which outlive the shards."""
@@ -437,12 +415,16 @@ class Collector:
 
     def close(self) -> None:
         with self._lock:
-            for _, part in self._files.values():
-                part.close()
+            for files in self._files.values():
+                files.close()
             self._database.close()
 
-    def _copy(self, shard: int, kind: str, number: int, start: int, end: int) -> None:
-        path = os.path.join(self._folder, f"shard-{shard:04}-{number:05}.{self._outputs[kind].ending}")
+    def _part_path(self, part: tuple[int, str, int]) -> str:
+        shard, kind, number = part
+        return part_path(self._folder, shard, number, self._outputs[kind].ending)
+
+    def _copy(self, part: tuple[int, str, int], start: int, end: int) -> None:
+        path, output = self._part_path(part), self._files[part[1]].part()
         try:
             with open(path, "rb") as file:
                 file.seek(start)
@@ -451,28 +433,20 @@ class Collector:
                     if not piece:
                         reason = f"has {start} bytes where {end} were committed; begin again with --overwrite"
                         raise SpanielError(Code.BAD_ARGS, field=path, reason=reason)
-                    self._files[kind][1].append_raw(piece)
+                    output.append_raw(piece)
                     start += len(piece)
         except OSError as error:
             reason = f"cannot be read: {error.strerror}; begin again with --overwrite"
             raise SpanielError(Code.BAD_ARGS, field=path, reason=reason) from None
 
-    def _opened(self, kind: str, number: int, size: int) -> Part:
-        output = self._outputs[kind]
-        path = output.path(number)
-        part = Part.reopen(path, size) if os.path.lexists(path) else Part.create(path)
-        if not size and (head := output.head(path)):
-            part.append_raw(head)
-        return part
-
     def _remove_old(self, parts: Mapping[tuple[int, str, int], int]) -> None:
-        last: dict[tuple[int, str], int] = {}
-        for shard, kind, number in parts:
-            last[shard, kind] = max(number, last.get((shard, kind), 0))
-        for shard, kind, number in list(parts):
+        last = {(shard, kind): number for shard, kind, number in sorted(parts)}
+        for part in parts.keys() - self._removed:
+            shard, kind, number = part
             if number < last[shard, kind]:
                 with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(self._folder, f"shard-{shard:04}-{number:05}.{self._outputs[kind].ending}"))
+                    os.unlink(self._part_path(part))
+                self._removed.add(part)
 
 
 def _durable(connection: sqlite3.Connection) -> None:

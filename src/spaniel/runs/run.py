@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, SUMMARY = "lock", "run.json", "summary.json"
-FORMAT = 4  # since 4: SQLite files in place of a plan and a journal
+FORMAT = 5  # since 4: SQLite files in place of a plan and a journal; since 5 they hold results, too
 PART = "records.jsonl.zst"  # of an output that is made of records when all are there
 _OLD = r"journal|tasks|hosts|run-\d+"  # of formats up to 3
 _SHARD = (

@@ -1,8 +1,9 @@
 """A shard of a run: one SQLite file with its items, what became of them, and how far its part files are committed.
 
 A shard holds whole hosts, unless their requests need no spacing. It is written by one process at a time. Planning adds
-rows and ends with `finish_planning`; then items are taken host by host, and `commit` writes in one transaction which
-items have their record and how long the part files are that hold these records.
+rows and ends with `finish_planning`; then items are taken host by host. What became of them is committed in one of two
+ways: `commit` writes which items have their record, and how long the part files are that hold these records;
+`commit_results` writes the results themselves.
 """
 
 from __future__ import annotations
@@ -32,16 +33,22 @@ if TYPE_CHECKING:
 
 TABLES = """
 CREATE TABLE items (
-    ordinal INTEGER PRIMARY KEY, host INTEGER NOT NULL, page INTEGER, url TEXT NOT NULL, raw TEXT, columns BLOB,
-    refusal BLOB, same_as INTEGER, copies INTEGER NOT NULL DEFAULT 0, is_open INTEGER NOT NULL,
+    ordinal INTEGER PRIMARY KEY, host INTEGER NOT NULL, page INTEGER, url TEXT NOT NULL, variant BLOB, raw TEXT,
+    data BLOB, refusal BLOB, same_as INTEGER, copies INTEGER NOT NULL DEFAULT 0, is_open INTEGER NOT NULL,
     is_done INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE results (
+    ordinal INTEGER PRIMARY KEY, reach INTEGER, at REAL NOT NULL, head_differs INTEGER NOT NULL,
+    is_held INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE records (code TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE parts (kind TEXT, number INTEGER, bytes INTEGER NOT NULL, PRIMARY KEY (kind, number)) WITHOUT ROWID;
 CREATE TABLE counts (planned INTEGER, tasks INTEGER, refused INTEGER, hosts INTEGER, longest INTEGER);
 """
 # `is_open`: 1 for a page that is still to be fetched, or a line that is not a URL and still has no record.
 # `same_as`: the ordinal of the first item with the same URL; `copies`: how many items follow this one.
-VERSION = 1
+# `variant`: of items that need a request of their own although they have the same URL. Of items with and without one,
+# those without join the first that has one.
+# `results`: `reach`: how far the request came; `is_held`: whether it is reported when the run ends, and not before.
+VERSION = 2
 CACHE_KIB = 2048  # of SQLite, for each connection
 TOGETHER = 1000  # rows that are inserted at once
 BLOCK = 200  # rows that are read at once
@@ -49,6 +56,20 @@ LOCK_SECONDS = 60.0  # to wait for a worker of an earlier run
 PAGE_OK = ""  # the code of a record with a page
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+
+INSERT = """INSERT INTO items (ordinal, host, page, url, variant, raw, data, refusal, is_open)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)"""
+
+
+class ShardResult(NamedTuple):
+    """The result of an item that is kept in the shard itself."""
+
+    ordinal: int
+    reach: int | None  # how far the request to its host came; None where there was none
+    at: float  # seconds since 1970
+    head_differs: bool  # HEAD and GET disagreed
+    is_held: bool
+    data: bytes
 
 
 class Item(NamedTuple):
@@ -91,7 +112,9 @@ class ShardCounts(NamedTuple):
 
 @lru_cache(maxsize=1 << 16)
 def host_number(host: str) -> int:
-    """By which a host is found in a shard: the same in every process."""
+    """By which a host is found in a shard: the same in every process. 0: not a URL."""
+    if not host:
+        return 0
     return int.from_bytes(blake2b(host.encode("utf-8", "replace"), digest_size=8).digest(), "big", signed=True)
 
 
@@ -102,7 +125,9 @@ class Shard:
         self.folder, self.number = folder, number
         self.name = f"shard-{number:04}"
         layout = Layout(self.name, VERSION, TABLES, "items")
-        self._database = Database(folder, layout, folder_is_checked=True, on_open=self._opened)
+        self._database: Database | _TemporaryDatabase = (
+            Database(folder, layout, folder_is_checked=True, on_open=self._opened) if folder else _TemporaryDatabase()
+        )
         self._open = ExitStack()
         self._reading: sqlite3.Connection | None = None
         self._adding: sqlite3.Connection | None = None
@@ -119,17 +144,62 @@ class Shard:
         return shard
 
     @classmethod
-    def open(cls, folder: str, number: int) -> Shard:
-        """A shard that was planned."""
+    def temporary(cls) -> Shard:
+        """A new shard in a file without a name, which is gone when the process ends, for whatever reason."""
+        return cls.create("", 0)
+
+    @classmethod
+    def open(cls, folder: str, number: int, *, is_durable: bool = True) -> Shard:
+        """A shard that was planned. One that is not durable loses its last commits in a power cut, but not if the
+        process is killed."""
+        shard = cls(folder, number)
+        shard._is_durable = is_durable
+        if not os.path.exists(shard._database.path):
+            raise _damaged(shard, "is missing")
+        shard._begin_reading()
+        return shard
+
+    @classmethod
+    def is_planned(cls, folder: str, number: int) -> bool:
+        """Whether its plan was finished; also where it is damaged, which opening it reports."""
+        shard = cls(folder, number)
+        try:
+            with shard._database.snapshot() as reading:
+                return bool(reading.execute("SELECT COUNT(*) FROM counts").fetchone()[0])
+        except sqlite3.Error:
+            return True
+        finally:
+            shard.close()
+
+    def _begin_reading(self) -> None:
+        with _readable(self):
+            self._reading = self._open.enter_context(self._database.snapshot())
+            self._reading.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            if self._reading.execute("SELECT COUNT(*) FROM counts").fetchone()[0] != 1:
+                raise _damaged(self, "has no plan")
+
+    @classmethod
+    def plan_again(cls, folder: str, number: int) -> Shard:
+        """A shard that was planned, to be planned with other items: those of before are in `earlier` and their results
+        in `earlier_results` until `finish_planning`. Before that, nothing of it is committed."""
         shard = cls(folder, number)
         if not os.path.exists(shard._database.path):
             raise _damaged(shard, "is missing")
+        shard._is_durable = False
         with _readable(shard):
-            shard._reading = shard._open.enter_context(shard._database.snapshot())
-            shard._reading.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-            if shard._reading.execute("SELECT COUNT(*) FROM counts").fetchone()[0] != 1:
-                raise _damaged(shard, "has no plan")
+            shard._adding = shard._open.enter_context(shard._database.transaction())
+            for statement in (
+                "DROP INDEX IF EXISTS waiting", "DROP INDEX IF EXISTS copies", "DELETE FROM counts",
+                "ALTER TABLE items RENAME TO earlier", "ALTER TABLE results RENAME TO earlier_results",
+                *(text for text in TABLES.split(";") if "TABLE items" in text or "TABLE results" in text),
+            ):  # fmt: skip
+                shard._adding.execute(statement)
         return shard
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self.folder or "the folder for temporary files (TMPDIR)"
 
     def lock(self, wait: float = LOCK_SECONDS) -> None:
         """Be the one that writes, until it is closed. A worker may outlive its supervisor for a moment, in which it
@@ -166,17 +236,18 @@ class Shard:
     # planning
 
     def add(self, rows: Iterable[Row]) -> None:
-        self._rows += map(_stored, rows)
+        self.add_stored(map(_stored, rows))
+
+    def add_stored(self, rows: Iterable[tuple[object, ...]]) -> None:
+        """`rows`: ordinal, number of the host, page (equal for equal URLs; None: never joined), URL, variant, URL as
+        written, data, refusal."""
+        self._rows += rows
         if len(self._rows) >= TOGETHER:
             self._insert()
 
     def _insert(self) -> None:
         with _readable(self):
-            self._plan.executemany(
-                "INSERT INTO items (ordinal, host, page, url, raw, columns, refusal, is_open)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, 1)",
-                self._rows,
-            )
+            self._plan.executemany(INSERT, self._rows)
         self._rows.clear()
 
     @property
@@ -185,14 +256,21 @@ class Shard:
             raise RuntimeError("this shard is planned already")
         return self._adding
 
-    def finish_planning(self) -> ShardCounts:
-        """Join the items that have one URL, make the index of hosts, and commit."""
+    def finish_planning(self, carry_over: Callable[[sqlite3.Connection], None] | None = None) -> ShardCounts:
+        """Join the items that have one URL, make the index of hosts, and commit. `carry_over` takes what it needs of
+        `earlier` and `earlier_results` of a shard that is planned again."""
         self._insert()
         plan = self._plan
         with _readable(self):
             self._join_copies(plan)
+            if carry_over is not None:
+                plan.execute("CREATE INDEX copies ON items (same_as) WHERE same_as IS NOT NULL")
+                carry_over(plan)
+                plan.execute("DROP TABLE earlier")
+                plan.execute("DROP TABLE earlier_results")
+            plan.execute("DROP INDEX pages")
             plan.execute("CREATE INDEX waiting ON items (host, ordinal) WHERE is_open = 1")
-            plan.execute("CREATE INDEX copies ON items (same_as) WHERE same_as IS NOT NULL")
+            plan.execute("CREATE INDEX IF NOT EXISTS copies ON items (same_as) WHERE same_as IS NOT NULL")
             planned, refused = plan.execute("SELECT COUNT(*), COUNT(refusal) FROM items").fetchone()
             hosts = "SELECT COUNT(*) AS pages FROM items WHERE is_open = 1 AND host <> 0 GROUP BY host"
             found = plan.execute(f"SELECT COUNT(*), TOTAL(pages), MAX(pages) FROM ({hosts})").fetchone()  # noqa: S608
@@ -200,22 +278,40 @@ class Shard:
             plan.execute("INSERT INTO counts VALUES (?, ?, ?, ?, ?)", counts)
             self._adding = None
             self._open.close()
+        if not self.folder:  # it is not opened again
+            self._begin_reading()
         return counts
 
     def _join_copies(self, plan: sqlite3.Connection) -> None:
         """Pages that are several times there are found by their numbers, and compared by their URLs."""
         plan.execute("CREATE INDEX pages ON items (page) WHERE page IS NOT NULL")
         again = "SELECT page FROM items WHERE page IS NOT NULL GROUP BY page HAVING COUNT(*) > 1"
-        groups = "SELECT url, MIN(ordinal), COUNT(*) FROM items WHERE page = ? GROUP BY url"
+        groups = "SELECT url, MIN(ordinal), COUNT(*), COUNT(variant) FROM items WHERE page = ? GROUP BY url"
         plan.execute(f"CREATE TEMP TABLE again AS {again}")
         for (page,) in plan.execute("SELECT page FROM again"):
-            for url, first, count in plan.execute(groups, (page,)).fetchall():
-                if count > 1:
+            for url, first, count, with_variant in plan.execute(groups, (page,)).fetchall():
+                if with_variant:
+                    self._join_variants(plan, page, url)
+                elif count > 1:
                     same = "UPDATE items SET same_as = ?, is_open = 0 WHERE page = ? AND url = ? AND ordinal <> ?"
                     plan.execute(same, (first, page, url, first))
                     plan.execute("UPDATE items SET copies = ? WHERE ordinal = ?", (count - 1, first))
         plan.execute("DROP TABLE again")
-        plan.execute("DROP INDEX pages")
+
+    def _join_variants(self, plan: sqlite3.Connection, page: int, url: str) -> None:
+        found = plan.execute(
+            "SELECT ordinal, variant FROM items WHERE page = ? AND url = ? ORDER BY ordinal", (page, url)
+        )
+        groups: dict[bytes | None, list[int]] = {}
+        for ordinal, variant in found.fetchall():
+            groups.setdefault(variant, []).append(ordinal)
+        plain = groups.pop(None, [])
+        joined = list(groups.values())
+        joined[0] = sorted(joined[0] + plain)
+        for first, *others in joined:
+            same = "UPDATE items SET same_as = ?, is_open = 0 WHERE ordinal = ?"
+            plan.executemany(same, [(first, ordinal) for ordinal in others])
+            plan.execute("UPDATE items SET copies = ? WHERE ordinal = ?", (len(others), first))
 
     # reading
 
@@ -256,18 +352,24 @@ class Shard:
 
     def of_host(self, host: str, after: int, count: int) -> list[Task]:
         """The next pages of a host that are still to be fetched, in the order of the input: with an `id` above this."""
-        wanted = "SELECT ordinal, url, raw, columns, copies FROM items WHERE is_open = 1 AND host = ? AND ordinal > ?"
+        return [
+            Task(self.number, host, url, _item(ordinal, url, raw, data), copies)
+            for ordinal, url, raw, data, copies in self.rows_of_host(host, after - 1, count)
+        ]
+
+    def rows_of_host(self, host: str, after: int, count: int) -> list[tuple[int, str, str | None, bytes, int]]:
+        """Ordinal (above `after`), URL, the URL as written, data, copies."""
+        wanted = (
+            "SELECT ordinal, url, raw, data, copies FROM items"
+            " WHERE is_open = 1 AND host = ? AND ordinal > ? AND refusal IS NULL ORDER BY ordinal LIMIT ?"
+        )
         with _readable(self):
-            rows = self._read.execute(f"{wanted} ORDER BY ordinal LIMIT ?", (host_number(host), after - 1, count))
-            return [
-                Task(self.number, host, url, _item(ordinal, url, raw, columns), copies)
-                for ordinal, url, raw, columns, copies in rows
-            ]
+            return self._read.execute(wanted, (host_number(host), after, count)).fetchall()
 
     def copies(self, task: Task, after: int = -1, count: int = BLOCK) -> list[Item]:
         """Items with the task's URL that have no record yet: in blocks, since there may be very many."""
         wanted = (
-            "SELECT ordinal, url, raw, columns FROM items WHERE same_as = ? AND is_done = 0 AND ordinal > ?"
+            "SELECT ordinal, url, raw, data FROM items WHERE same_as = ? AND is_done = 0 AND ordinal > ?"
             " ORDER BY ordinal LIMIT ?"
         )
         with _readable(self):
@@ -277,6 +379,10 @@ class Shard:
         """The whole file, for a machine that has no access to it."""
         with _readable(self):
             return self._read.serialize()
+
+    def read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with _readable(self):
+            return self._read.execute(query, values).fetchall()
 
     def is_done(self, ordinal: int) -> bool:
         with _readable(self):
@@ -288,7 +394,7 @@ class Shard:
         after, wanted = (
             -1,
             (
-                "SELECT ordinal, url, raw, columns, refusal FROM items WHERE is_open = 1 AND host = 0 AND ordinal > ?"
+                "SELECT ordinal, url, raw, data, refusal FROM items WHERE is_open = 1 AND host = 0 AND ordinal > ?"
                 " ORDER BY ordinal LIMIT ?"
             ),
         )
@@ -332,11 +438,40 @@ class Shard:
                 [(*part, size) for part, size in parts.items()],
             )
 
+    def commit_results(self, results: Sequence[ShardResult]) -> None:
+        """These items are done, and these are their results."""
+        with _readable(self), self._database.transaction() as tx:
+            tx.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?)", results)
+            tx.executemany("UPDATE items SET is_open = 0 WHERE ordinal = ?", [(result.ordinal,) for result in results])
+
     @property
     def _read(self) -> sqlite3.Connection:
         if self._reading is None:
             raise RuntimeError("this shard is not open for reading")
         return self._reading
+
+
+class _TemporaryDatabase:
+    """As a `Database`, with one connection to a file without a name."""
+
+    path = ""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {TABLES}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        self._connection.execute("BEGIN")
+        yield self._connection
+        self._connection.execute("COMMIT")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        yield self._connection
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 class Shards:
@@ -395,11 +530,11 @@ def _stored(row: Row) -> tuple[object, ...]:
     ordinal, host, url, raw, columns, refusal = row
     number, page = (host_number(host), hash(url)) if host else (0, None)  # equal URLs are joined by this very process
     packed = _pack(columns) if columns else None
-    return ordinal, number, page, url, raw, packed, _pack(refusal) if refusal is not None else None
+    return ordinal, number, page, url, None, raw, packed, _pack(refusal) if refusal is not None else None
 
 
-def _item(ordinal: int, url: str, raw: str | None, columns: bytes | None) -> Item:
-    return Item(ordinal, url if raw is None else raw, _unpack(columns) if columns else {})
+def _item(ordinal: int, url: str, raw: str | None, data: bytes | None) -> Item:
+    return Item(ordinal, url if raw is None else raw, _unpack(data) if data else {})
 
 
 @contextmanager
@@ -408,11 +543,11 @@ def _readable(shard: Shard) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=shard.folder, reason=f"cannot be written: {error.strerror}") from None
+        raise SpanielError(Code.BAD_ARGS, field=shard.place, reason=f"cannot be written: {error.strerror}") from None
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-            raise SpanielError(Code.BAD_ARGS, field=shard.folder, reason=f"cannot be written: {error}") from None
+            raise SpanielError(Code.BAD_ARGS, field=shard.place, reason=f"cannot be written: {error}") from None
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise _damaged(shard, f"is damaged ({error})") from None
         raise

@@ -64,6 +64,7 @@ DOCUMENTS = frozenset({FileKind.MARKDOWN, FileKind.MDX, FileKind.HTML, FileKind.
 LISTS = tuple(kind for kind in FileKind if kind not in DOCUMENTS)
 ALIASES = {"xml": FileKind.SITEMAP}
 PACKED = (".gz", ".gzip", ".zst", ".zstd")
+GZIP, ZSTANDARD = COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # the first bytes
 HEAD = 4096  # bytes that are used to recognize a kind
 # Binary formats by their first bytes. Other data with many control characters is binary, too.
 BINARY = (
@@ -78,7 +79,7 @@ URL = re.compile(r"(?:https?://\S|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?#]|$))", 
 _BY_EXTENSION = {extension: kind for kind, row in KINDS.items() for extension in row.extensions.split()}
 _BY_CONTENT_TYPE = {name: kind for kind, row in KINDS.items() for name in row.content_types.split()}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_MOST_CONTROL = 0.05  # of the bytes (chosen): a few control characters are mistakes in a text
+_MAX_CONTROL = 0.05  # of the bytes (chosen): a few control characters are mistakes in a text
 _ROOT = re.compile(
     rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*|<![^>]*>\s*)*<(?:\w+:)?(urlset|sitemapindex|rss|feed|RDF)\b",
     re.IGNORECASE | re.DOTALL,
@@ -139,7 +140,7 @@ def binary_kind(head: bytes, *, by_name_only: bool = False) -> str:
     if by_name_only or head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")) or wide(head):
         return ""
     head = head[:HEAD]
-    return "binary data" if len(_CONTROL.findall(head)) > max(3, _MOST_CONTROL * len(head)) else ""
+    return "binary data" if len(_CONTROL.findall(head)) > max(3, _MAX_CONTROL * len(head)) else ""
 
 
 def wide(head: bytes) -> str:

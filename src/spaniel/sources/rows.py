@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 1 << 16  # bytes (chosen): far longer than any usable URL
 LARGEST_VALUE = 64 << 20  # bytes of a JSON value, YAML file or bookmark file (chosen): they are read into memory
-MOST_SHOWN = 20  # problems whose text is stored; the others are only counted
+MAX_SHOWN = 20  # problems whose text is stored; the others are only counted
 URL_NAMES = (
     "url", "uri", "link", "href", "loc", "address", "website", "page", "source_url", "final_url", "web_url",
     "fuente_url",
@@ -65,7 +65,7 @@ class ListOptions(NamedTuple):
 
 
 class Problems:
-    """Problems in the input: all are counted, the first `MOST_SHOWN` have their text stored. None ends a run.
+    """Problems in the input: all are counted, the first `MAX_SHOWN` have their text stored. None ends a run.
 
     `lost` counts problems by which URLs were, or may have been, lost: a run with such problems is incomplete.
     """
@@ -77,7 +77,7 @@ class Problems:
     def note(self, place: str, what: str, *, lost: bool = True) -> None:
         self.count += 1
         self.lost += lost
-        if len(self.first) < MOST_SHOWN:
+        if len(self.first) < MAX_SHOWN:
             self.first.append(f"{shown(place)}: {shown(what)}")
 
     def at(self, place: str) -> Report:

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from spaniel.sources.kinds import wide
+from spaniel.sources.kinds import GZIP, ZSTANDARD, wide
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spaniel.sources.rows import Report
 
 PIECE = 1 << 16
-MOST_LAYERS = 2  # of compression: a server may compress a compressed file once more
+MAX_LAYERS = 2  # of compression: a server may compress a compressed file once more
 BROKEN: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
 
 _MARKS = (
@@ -42,11 +42,11 @@ _MARKS = (
 def uncompressed(stream: BinaryIO) -> io.BufferedReader:
     """Decompress gzip and Zstandard, which are recognized by their first bytes and not by the name."""
     found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(_Borrowed(stream), PIECE)
-    for _ in range(MOST_LAYERS):
+    for _ in range(MAX_LAYERS):
         head = found.peek(4)[:4]
-        if head.startswith(b"\x1f\x8b"):
+        if head.startswith(GZIP):
             found = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=found)), PIECE)
-        elif head == b"\x28\xb5\x2f\xfd":
+        elif head == ZSTANDARD:
             found = io.BufferedReader(cast("io.RawIOBase", zstd.ZstdFile(found)), PIECE)
         else:
             break
@@ -156,8 +156,8 @@ class Sized(Protocol):
 
 
 T = TypeVar("T", bound=Sized)
-MOST_ROWS = 1024  # rows that a thread reads ahead
-MOST_BYTES = 4 << 20  # bytes of source that a thread reads ahead
+MAX_ROWS = 1024  # rows that a thread reads ahead
+MAX_BYTES = 4 << 20  # bytes of source that a thread reads ahead
 LINGER = 0.005  # seconds that the first row waits for others (chosen): a thread switch costs more than a row
 
 
@@ -204,7 +204,7 @@ class _Handover(Generic[T]):
                 if not self._is_announced:
                     self._is_announced = True
                     self._wake(self._some)
-                if len(waiting) >= MOST_ROWS or self._size >= MOST_BYTES:
+                if len(waiting) >= MAX_ROWS or self._size >= MAX_BYTES:
                     self._asked.clear()
                     self._wake(self._some, self._full)
                     if not self._abandoned:

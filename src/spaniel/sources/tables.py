@@ -202,7 +202,7 @@ def _separator(line: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # per batch of Parquet
+MAX_ROWS, MAX_BYTES = 1024, 4 << 20  # per batch of Parquet
 DEEPEST = 64
 
 
@@ -225,7 +225,7 @@ def read_parquet(stream: BinaryIO, options: ListOptions, report: Report) -> Iter
             names = list(file.schema_arrow.names)
             name = "" if options.whole_records else names[find_column(names, options)]
             size = _row_size(file.metadata)
-            rows = max(1, min(MOST_ROWS, MOST_BYTES // size))
+            rows = max(1, min(MAX_ROWS, MAX_BYTES // size))
             number = 0
             for batch in file.iter_batches(batch_size=rows, use_threads=False):
                 for values in batch.to_pylist():

@@ -21,7 +21,7 @@ from spaniel.sources.files import STANDARD_INPUT, StreamInfo, local_files, read_
 from spaniel.sources.kinds import FileKind, kind_by_name, kind_named
 from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, SourceItem, SourceRow
 from spaniel.sources.streams import read_in_thread
-from spaniel.sources.xml_lists import MOST_BYTES, MOST_URLS
+from spaniel.sources.xml_lists import MAX_BYTES, MAX_URLS
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 4  # nested sitemap indexes (chosen; sitemaps.org allows one level)
-MOST_LIST_BYTES = 1 << 30  # of a fetched list that is not a sitemap (chosen)
+MAX_LIST_BYTES = 1 << 30  # of a fetched list that is not a sitemap (chosen)
 _IS_URL = re.compile(r"https?://", re.IGNORECASE)
 Named = tuple[str, list[SourceRow]]  # the file or URL of a list, and rows from it
 
@@ -178,8 +178,8 @@ class _Walk:
             reason = f"is an index within more than {DEEPEST} others; it was not read"
         elif foreign:
             reason = f"is a sitemap on another site than the index that names it ({place.parent}); it was not read"
-        elif len(self._seen) >= MOST_URLS:
-            reason = f"is one of more than {MOST_URLS:,} sitemaps; it was not read"
+        elif len(self._seen) >= MAX_URLS:
+            reason = f"is one of more than {MAX_URLS:,} sitemaps; it was not read"
         if reason:
             self._problems.note(place.url, reason, lost=url.href not in self._seen)
             return False
@@ -190,7 +190,7 @@ class _Walk:
         # The options apply only to sources that the user gave
         options = self._options if place.by_user else ListOptions(whole_records=self._options.whole_records)
         kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
-        most = MOST_BYTES if kind in (None, FileKind.SITEMAP, FileKind.FEED) else MOST_LIST_BYTES
+        most = MAX_BYTES if kind in (None, FileKind.SITEMAP, FileKind.FEED) else MAX_LIST_BYTES
         try:
             async with self._fetch(place.url, most) as fetched:
                 async for taken in read_in_thread(self._read(fetched, options)):

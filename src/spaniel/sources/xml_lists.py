@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Entry = dict[str, str]
 
 PIECE = 1 << 16
-MOST_BYTES = 50 << 20  # of a sitemap, decoded (sitemaps.org)
-MOST_URLS = 50_000  # of a sitemap (sitemaps.org)
+MAX_BYTES = 50 << 20  # of a sitemap, decoded (sitemaps.org)
+MAX_URLS = 50_000  # of a sitemap (sitemaps.org)
 DEEPEST = 64  # levels of nesting (chosen)
 LONGEST_TAG = 1 << 20  # bytes without a parser event (chosen)
-MOST_NAMES = 1000  # of elements and attributes (chosen)
+MAX_NAMES = 1000  # of elements and attributes (chosen)
 LONGEST_TEXT = 1 << 14  # characters of a URL, a date or a title (chosen)
 
 ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "RDF": "item", "feed": "entry"}
@@ -66,8 +66,8 @@ def read_xml(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterato
             if (made := _made(entry, scan.root, count + 1)) is None:
                 continue
             count += 1
-            if count > MOST_URLS and scan.root in ("urlset", "sitemapindex"):
-                limit = f"a sitemap may have {MOST_URLS:,} URLs, and this one has more"
+            if count > MAX_URLS and scan.root in ("urlset", "sitemapindex"):
+                limit = f"a sitemap may have {MAX_URLS:,} URLs, and this one has more"
                 report("", f"{limit}; the rest was left out. Split it, or write a plain list")
                 return
             yield made
@@ -79,9 +79,9 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
     read = 0
     while piece := stream.read(PIECE):
         read += len(piece)
-        if read > MOST_BYTES:
+        if read > MAX_BYTES:
             raise XmlRefused(
-                f"has more than {MOST_BYTES >> 20} MB, the most that a sitemap may have; the rest was left out"
+                f"has more than {MAX_BYTES >> 20} MB, the most that a sitemap may have; the rest was left out"
             )
         try:
             yield from scan.feed(piece)
@@ -91,7 +91,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         except (expat.ExpatError, ValueError, LookupError) as error:  # ValueError, LookupError: unsupported encodings
             yield from scan.finished()
             report(scan.place, f"is broken XML ({error}); read as well as it can be")
-            yield from _scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
+            yield from _scan_broken(scan.unread(), stream, scan.root_or_guess(), MAX_BYTES - read)
             return
     whole = scan.end()
     yield from scan.finished()
@@ -150,8 +150,8 @@ class _Scan:
         self._parser.Parse(piece, False)
         if self._fed - max(self._parser.CurrentByteIndex, 0) > LONGEST_TAG:
             raise XmlRefused(f"has a tag or comment of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
-        if len(self._parser.intern) > MOST_NAMES:
-            raise XmlRefused(f"has more than {MOST_NAMES} different names of elements; nothing after them was read")
+        if len(self._parser.intern) > MAX_NAMES:
+            raise XmlRefused(f"has more than {MAX_NAMES} different names of elements; nothing after them was read")
         self._drop_finished()
         return self.finished()
 

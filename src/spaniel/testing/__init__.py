@@ -1,8 +1,7 @@
-"""For tests of your own code: a site on loopback, a Spaniel that may look at it, a resolver, a clock."""
+"""For tests of your own code: a site on loopback, a Spaniel that may fetch it, a fake resolver and clock."""
 
-from spaniel.testing.client import settings_for, spaniel_for
 from spaniel.testing.fakes import FakeClock, FakeResolver
-from spaniel.testing.site import Page, Reply, Site, html, redirect, text
+from spaniel.testing.site import Page, Reply, Site, html, redirect, settings_for, spaniel_for, text
 
 __all__ = [
     "FakeClock",

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch
+    from spaniel.batch.records import Fetch
     from spaniel.hosts import Hosts
 
 WHERE = f"{__name__}:open_fetcher"
 
 
-def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AbstractAsyncContextManager[Fetch]:
-    """As the application's own."""
-    return batching.open_fetcher(told, hosts, FakeResolver())
+def open_fetcher(options: Mapping[str, Any], hosts: Hosts) -> AbstractAsyncContextManager[Fetch]:
+    """Like the application's own."""
+    return batching.open_fetcher(options, hosts, FakeResolver())

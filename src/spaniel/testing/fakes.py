@@ -21,12 +21,12 @@ START = datetime(2027, 1, 15, 8, tzinfo=UTC)
 
 
 class FakeClock:
-    """The wall's time, a steady one, and waiting, as Spaniel asks for them."""
+    """The system time, a monotonic clock, and sleeping."""
 
     def __init__(self, start: datetime = START) -> None:
         self._wall = start.timestamp()
         self._steady = 1000.0
-        self.slept: list[float] = []  # every wait that was asked for, in seconds
+        self.slept: list[float] = []  # all sleeps, in seconds
 
     def now(self) -> datetime:
         return datetime.fromtimestamp(self._wall, UTC)
@@ -39,20 +39,20 @@ class FakeClock:
         return self._steady
 
     async def sleep(self, seconds: float) -> None:
-        """Be there at once; whoever else is ready to run runs first."""
+        """Advance the clock at once, after other tasks that are ready have run."""
         self.slept.append(seconds)
         self.advance(seconds)
         await asyncio.sleep(0)
 
     def advance(self, seconds: float) -> None:
-        """Let time go by."""
+        """Advance both clocks."""
         if seconds < 0:
             raise ValueError("time does not go back; `set` the clock on the wall")
         self._wall += seconds
         self._steady += seconds
 
     def set(self, moment: datetime | float) -> None:
-        """Put the clock on the wall to another time, as people and computers do; the steady one does not notice."""
+        """Set the system time; the monotonic clock is not affected."""
         self._wall = moment.timestamp() if isinstance(moment, datetime) else moment
 
 
@@ -62,10 +62,10 @@ Answer = str | Sequence[str] | Exception
 
 
 class FakeResolver:
-    """Names to addresses; a name that is not in the table is at `elsewhere`, or nowhere if that is None.
+    """Names to addresses; a name that is not in the table is at `elsewhere`, or unknown if that is None.
 
-    A name may have one address, several, or none; where an exception stands in their place, it is raised.
-    The table may be changed while the resolver is in use. `asked` holds every name that was looked up, in order.
+    A name can have one address, several, or none; an exception in their place is raised. The table can be changed while
+    the resolver is in use. `asked` has every name that was looked up, in order.
     """
 
     def __init__(

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
+from spaniel.app.client import Spaniel
+from spaniel.app.settings import from_data
 from spaniel.net.sockets import stop_accepting
+from spaniel.pipeline.profile import DEFAULT
+from spaniel.testing.fakes import FakeResolver
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from types import TracebackType
     from typing import Self
+
+    from spaniel.app.settings import Settings
+    from spaniel.net.resolver import Resolver
+    from spaniel.pipeline.profile import Profile
 
 Reply = tuple[int, dict[str, str], bytes]  # status, headers, body
 Page = Reply | Callable[[], Awaitable[Reply]]
@@ -21,7 +32,7 @@ HOST = "site.example"
 
 
 class Site:
-    """Answers GET and HEAD from `pages`, by path; what is not there is a 404.
+    """Serves `pages` by path to GET and HEAD; other paths are a 404.
 
     Use it as `async with Site({"/": text("hello")}) as site:`. `requests` counts them by path and query, `seen` holds
     the headers of each, `sent` counts the bytes that went back. The table may be changed while the site is up, and a
@@ -50,15 +61,15 @@ class Site:
             await stop_accepting(self._server)
             self._server.close()
         for writer in [*self._open]:
-            writer.transport.abort()  # whatever is on its way: nobody waits for it
+            writer.transport.abort()  # pending data is dropped
         await asyncio.sleep(0)
 
     def url(self, path: str = "/", host: str = HOST) -> str:
         """The address of a page. The host may have any name that the resolver sends here."""
         return f"http://{host}:{self.port}{path}"
 
-    def reply(self, path: str) -> Reply | None:  # noqa: ARG002  for whoever overrides it
-        """For sites that answer by more than a table."""
+    def reply(self, path: str) -> Reply | None:  # noqa: ARG002  for subclasses
+        """Override it for dynamic replies."""
         return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -67,7 +78,7 @@ class Site:
             while line := await reader.readline():
                 method, path, version = line.decode("latin-1").split()
                 if not version.startswith("HTTP/"):
-                    raise ValueError(version)  # TLS, say: whoever speaks it would wait for an answer
+                    raise ValueError(version)  # TLS, for example: its client would wait for a response
                 await self._count(path, reader)
                 page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
                 reply = await page() if callable(page) else page
@@ -75,12 +86,12 @@ class Site:
                 self.sent[path] += len(answer)
                 writer.write(answer)
                 await writer.drain()
-        except (ConnectionError, ValueError):  # gone, or no HTTP
+        except (ConnectionError, ValueError):  # disconnected, or not HTTP
             pass
         finally:
             writer.close()
             with suppress(ConnectionError):
-                await writer.wait_closed()  # what is not yet sent keeps it open until it is aborted
+                await writer.wait_closed()  # unsent data keeps it open until it is aborted
             self._open.discard(writer)
 
     async def _count(self, path: str, reader: asyncio.StreamReader) -> None:
@@ -110,5 +121,37 @@ def html(body: str, status: int = 200, headers: dict[str, str] | None = None) ->
 
 
 def redirect(location: str, status: int = 302) -> Reply:
-    """The way to another page."""
+    """A redirect."""
     return text("", status, {"Location": location})
+
+
+def settings_for(*sites: Site, cache: str | os.PathLike[str], mode: str = "enabled", **webfetch: Any) -> Settings:
+    """Settings that open loopback for these sites' ports, with the page cache in a folder of the test's.
+
+    Further settings of `[tools.webfetch]` are given by name, its tables as dictionaries: `browser={"enabled": False}`.
+    """
+    security = {
+        "block_loopback": False,
+        "allow_insecure_overrides": True,
+        "allowed_ports": [site.port for site in sites],
+    }
+    table = {"enabled": True, "cache_dir": os.fspath(cache), "security": security, **webfetch}
+    return from_data({"tools": {"mode": mode, "webfetch": table}}, "test")
+
+
+@asynccontextmanager
+async def spaniel_for(
+    *sites: Site,
+    cache: str | os.PathLike[str] | None = None,
+    resolver: Resolver | None = None,
+    profile: str | os.PathLike[str] | Profile = DEFAULT,
+    **webfetch: Any,
+) -> AsyncIterator[Spaniel]:
+    """An open Spaniel for which every name is at 127.0.0.1, where these sites are.
+
+    Without `cache` it has one of its own, which is gone afterwards. Settings are given as to `settings_for`.
+    """
+    async with AsyncExitStack() as stack:
+        folder = cache or stack.enter_context(tempfile.TemporaryDirectory(prefix="spaniel-test-"))
+        settings = settings_for(*sites, cache=folder, **webfetch)
+        yield await stack.enter_async_context(Spaniel(settings, resolver=resolver or FakeResolver(), profile=profile))

@@ -1,8 +1,7 @@
 """The tools that a model calls, `web_fetch` and `web_fetch_more`, and the small framework around them (D2-10)."""
 
 from spaniel.tool.framework import ToolCtx, ToolError, ToolExecutor
-from spaniel.tool.registry import ToolRegistry, registry_for
-from spaniel.tool.render import for_anthropic, for_gemini, for_openai
+from spaniel.tool.registry import ToolRegistry, for_anthropic, for_gemini, for_openai, registry_for
 from spaniel.tool.web_fetch import WebFetchTool
 from spaniel.tool.web_fetch_more import WebFetchMoreTool
 

@@ -1,4 +1,4 @@
-"""The tools by name under one `tools.mode`, and the registry that the settings describe.
+"""The tools by name under one `tools.mode`, as the settings describe, and their definitions for the model APIs.
 
 A new tool is a module with a `ToolExecutor` class whose constructor takes a client, the tool's settings and a
 `ToolSession`, and one more entry in `TOOLS`: the command line, the MCP server and Python hosts serve what is in it.
@@ -6,19 +6,17 @@ A new tool is a module with a `ToolExecutor` class whose constructor takes a cli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spaniel.errors import Code, SpanielError
-from spaniel.tool.admission import record_refusal, switched_off
-from spaniel.tool.framework import ToolError, ToolSession, not_in_mode
+from spaniel.tool.framework import ToolError, ToolSession, not_in_mode, record_refusal, switched_off
 from spaniel.tool.web_fetch import WebFetchTool
 from spaniel.tool.web_fetch_more import WebFetchMoreTool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.groups import Mode, ToolSettings
-    from spaniel.app.settings import Settings
+    from spaniel.app.settings import Mode, Settings, ToolSettings
     from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.profile import Profile
     from spaniel.tool.framework import Client, ToolCtx, ToolExecutor, ToolResult
@@ -98,3 +96,47 @@ def _display(client: Client, settings: Settings) -> RenderOptions | None:
     except RuntimeError:  # not open yet: the profile is unknown
         return None
     return None if profile is None or profile.is_srd else settings.browser.display
+
+
+# The JSON Schema keywords that every API accepts: Gemini rejects `additionalProperties`, strict OpenAI `default`.
+PLAIN = ("type", "description", "enum", "format", "items", "properties", "required", "minimum", "maximum")
+
+
+def for_openai(tool: ToolExecutor, *, strict: bool = False) -> dict[str, object]:
+    """An entry of `tools` in an OpenAI-style chat request; `strict` makes the model follow the schema."""
+    function: dict[str, object] = {"name": tool.name, "description": tool.description}
+    if strict:
+        function |= {"strict": True, "parameters": all_required(tool.schema)}
+    else:
+        function["parameters"] = dict(tool.schema)
+    return {"type": "function", "function": function}
+
+
+def for_anthropic(tool: ToolExecutor) -> dict[str, object]:
+    """An entry of `tools` in an Anthropic-style messages request."""
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+
+
+def for_gemini(tool: ToolExecutor) -> dict[str, object]:
+    """An entry of `function_declarations` in a Gemini-style request."""
+    return {"name": tool.name, "description": tool.description, "parameters": plain(tool.schema)}
+
+
+def plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema with only the keywords of `PLAIN`; the tool itself checks what is left out."""
+    kept = {word: schema[word] for word in PLAIN if word in schema}
+    if "properties" in kept:
+        kept["properties"] = {name: plain(part) for name, part in kept["properties"].items()}
+    if "items" in kept:
+        kept["items"] = plain(kept["items"])
+    return kept
+
+
+def all_required(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema for strict mode: every property is required, and an optional one may be null."""
+    needed = schema["required"]
+    properties = {
+        name: plain(part) if name in needed else {**plain(part), "type": [part["type"], "null"]}
+        for name, part in schema["properties"].items()
+    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

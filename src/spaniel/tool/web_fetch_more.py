@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import CHUNK_TOKENS
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.request import Request, bad, checked, require_known, text, whole_number
-from spaniel.pipeline.trace import Trace
-from spaniel.tool.admission import as_mapping, refusals_recorded, require_approval, require_on, run, summary
-from spaniel.tool.framework import Client, PageResult, ToolCtx, ToolError, ToolResult, ToolSession
-from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA
+from spaniel.pipeline.request import Request, Trace, bad, checked, require_known, text, whole_number
+from spaniel.tool.framework import PageResult, PageTool, ToolCtx, ToolResult, as_mapping, refusals_recorded
+from spaniel.tool.web_fetch import answer_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spaniel.app.groups import ToolSettings
     from spaniel.chunking import Chunk
     from spaniel.pipeline.answer import Answer
 
@@ -40,71 +38,86 @@ class MoreRequest(NamedTuple):
     max_chunk_tokens: int | None = None  # None: the size of the last call for this page
 
 
-class WebFetchMoreTool:
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "url": {
+            "type": "string",
+            "minLength": 1,
+            "description": "The page: the URL passed to web_fetch, or the final_url of its answer",
+        },
+        "from_chunk": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "The chunk to continue from: next_chunk of the previous answer. Default: the first",
+        },
+        "from_offset": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "Where to start in that chunk: next_offset of the previous answer, if it had one",
+        },
+        "find": {
+            "type": "string",
+            "description": "Words to search for: the chunks with any of them, best first, instead of all in order. "
+            "Words in quotation marks are searched as a phrase",
+        },
+        "max_chunk_tokens": {
+            "type": "integer",
+            "minimum": CHUNK_TOKENS.low,
+            "maximum": CHUNK_TOKENS.high,
+            "description": "As in the previous call; a different size changes the chunk numbers",
+        },
+    },
+    "required": ["url"],
+    "additionalProperties": False,
+}
+
+
+OUTPUT_SCHEMA = answer_schema(
+    {"number": {"type": "integer", "minimum": 1, "description": "The number of a chunk found by find"}},
+    ("total_chunks",),
+    {
+        "total_chunks": {"type": "integer", "minimum": 0, "description": "Chunks in the whole page"},
+        "matches": {"type": "integer", "minimum": 0, "description": "With find: how many chunks contain the words"},
+    },
+)
+
+
+class WebFetchMoreTool(PageTool):
     """A `ToolExecutor` that shares its session with `WebFetchTool`."""
 
     name = NAME
     title = "Read on in a fetched web page"
     description = DESCRIPTION
-    schema = MORE_SCHEMA
-    output_schema = MORE_OUTPUT_SCHEMA
+    schema = SCHEMA
+    output_schema = OUTPUT_SCHEMA
 
-    def __init__(self, client: Client, settings: ToolSettings, session: ToolSession | None = None) -> None:
-        self._client = client
-        self._settings = settings
-        self._recent = (session or ToolSession()).recent
+    def _request(self, args: Mapping[str, object]) -> Request:
+        """The request that would be made if the page has to be fetched again."""
+        return self._request_for(read_more(args))
 
-    def is_side_effecting(self) -> bool:
-        return True  # a page that is no longer cached is fetched again
-
-    def requires_approval(self) -> bool:
-        """Whether the user may be asked; a cached page needs no approval."""
-        return not self._settings.allow_auto_execution
-
-    def approval_summary(self, args: Mapping[str, object]) -> str:
-        """The approval question, if the page has to be fetched again."""
-        try:
-            return summary(NAME, self._request(read_more(as_mapping(args))), self._settings)
-        except SpanielError as error:
-            raise ToolError(NAME, error) from error
-
-    async def execute(self, args: Mapping[str, object], ctx: ToolCtx) -> str:
-        """The requested part as JSON, within the budget."""
-        from spaniel.chunking import serialize
-
-        return serialize((await self.call(args, ctx)).fields)
-
-    async def call(self, args: Mapping[str, object], ctx: ToolCtx) -> ToolResult:
-        """What `execute` does, for hosts that need more than its text."""
-        ctx.allow_truncation = False
-        return await run(NAME, args, self._read_on(args, ctx))
-
-    async def _read_on(self, args: Mapping[str, object], ctx: ToolCtx) -> ToolResult:
-        trace = Trace(ctx.progress)
+    async def _run(self, args: Mapping[str, object], ctx: ToolCtx) -> ToolResult:
+        trace, recent = Trace(ctx.progress), self._session.recent
         with refusals_recorded(args):
-            require_on(self._settings)
+            self._require_on()
             asked = read_more(as_mapping(args))
-            request = self._request(asked)
-            answer = self._recent.rendered(request) or await self._client.stored(request, trace)
+            request = self._request_for(asked)
+            answer = recent.rendered(request) or await self._client.stored(request, trace)
             if answer is None:
-                self._require_fetched(asked)
-                await require_approval(summary(NAME, request, self._settings), self._settings, ctx)
+                if recent.request_for(asked.url) is None:  # only what this session fetched is fetched again (D2-42)
+                    reason = "this page has not been fetched yet; call web_fetch first"
+                    raise SpanielError(Code.BAD_ARGS, field="url", reason=reason, cause="not_fetched")
+                await self._require_approval(request, ctx)
         if answer is None:
             answer = _noted(await self._client.answer(request, trace))
-        self._recent.remember(request, answer)
+        recent.remember(request, answer)
         with trace.step("fit"):
             fields = part_of(answer, asked, ctx.effective_max_bytes)
         return ToolResult(fields, PageResult(request, answer, asked.from_chunk, asked.find))
 
-    def _require_fetched(self, asked: MoreRequest) -> None:
-        """A page that is not cached is fetched again only if this session fetched it before (D2-42)."""
-        if self._recent.request_for(asked.url) is None:
-            reason = "this page has not been fetched yet; call web_fetch first"
-            raise SpanielError(Code.BAD_ARGS, field="url", reason=reason, cause="not_fetched")
-
-    def _request(self, asked: MoreRequest) -> Request:
+    def _request_for(self, asked: MoreRequest) -> Request:
         """The request that fetched the page, found by any of its URLs; else a new one."""
-        request = self._recent.request_for(asked.url) or Request(asked.url)
+        request = self._session.recent.request_for(asked.url) or Request(asked.url)
         if asked.max_chunk_tokens is not None:
             request = request._replace(max_chunk_tokens=asked.max_chunk_tokens)
         return checked(request)

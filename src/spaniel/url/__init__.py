@@ -1,4 +1,4 @@
-"""URLs as values, and the policies that say which of them are the same."""
+"""URLs as values, and the policies that canonicalize them."""
 
 from __future__ import annotations
 

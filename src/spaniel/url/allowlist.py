@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Allowlist(NamedTuple):
-    """Which hosts are allowed, each with the number of the line that says so. Without any it allows all."""
+    """The allowed hosts, each with its line number. An empty list allows all."""
 
     place: str = ""
     exact: Mapping[str, int] = {}
@@ -68,7 +68,7 @@ def _bare(host: str) -> str:
 
 
 def _found(name: str, exact: Mapping[str, int], below: Mapping[str, int]) -> int:
-    """The line that names a host, or a domain above it; 0 where none does."""
+    """The line that names a host or a domain above it; 0 if there is none."""
     if name in exact:
         return exact[name]
     _, dot, above = name.partition(".")
@@ -80,7 +80,7 @@ def _found(name: str, exact: Mapping[str, int], below: Mapping[str, int]) -> int
 
 
 def of_patterns(patterns: Iterable[str]) -> Allowlist:
-    """The allowlist that stands in a policy: `example.com` is that host, `*.example.com` every host below it."""
+    """The allowlist of a policy: `example.com` is that host, `*.example.com` every host below it."""
     entries = [pattern.strip() for pattern in patterns]
     exact = {_bare(host_key(entry)): 1 for entry in entries if not entry.startswith("*")}
     below = {host_key(entry[2:]): 1 for entry in entries if entry.startswith("*.")}
@@ -88,7 +88,7 @@ def of_patterns(patterns: Iterable[str]) -> Allowlist:
 
 
 def load(path: str | os.PathLike[str]) -> Allowlist:
-    """Read an allowlist; the first line that is none is refused with its number."""
+    """Read an allowlist; the first invalid line is refused with its number."""
     place = os.fspath(path)
     try:
         if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
@@ -169,7 +169,7 @@ _MORE_THAN_A_HOST = re.compile(r"[/?#@*,;]|:(?![^\[]*\])")  # colons stand insid
 
 
 class DomainRules(NamedTuple):
-    """A page's host must be in `allowed`, where there is such a list, and must not be in `blocked`."""
+    """A page's host must be in `allowed`, if there is such a list, and must not be in `blocked`."""
 
     allowed: HostList | None = None
     blocked: HostList = HostList(())
@@ -187,16 +187,16 @@ ANYWHERE = DomainRules()
 
 @lru_cache(maxsize=64)
 def domain_rules(allowed: tuple[str, ...] | None, blocked: tuple[str, ...] = ()) -> DomainRules:
-    """Rules from what was written. `allowed` is None where every domain is."""
+    """Rules from lists of domains. `allowed` is None if every domain is."""
     if allowed is None and not blocked:
         return ANYWHERE
     return DomainRules(None if allowed is None else domains(allowed), domains(blocked))
 
 
 def domain_list(written: Iterable[object], field: str) -> tuple[str, ...]:
-    """The entries of a list in IDNA's ASCII form; the first that is no domain is `bad_args`.
+    """The entries of a list in IDNA's ASCII form; `bad_args` for one that is not a domain.
 
-    One that could match nothing is refused: in a list of what is blocked it would be a hole.
+    An entry that could match nothing is refused: in a list of blocked domains it would be a hole.
     """
     if isinstance(written, str):
         raise _no_list(field, "must be a list of domains")

@@ -49,7 +49,7 @@ class Pagination(NamedTuple):
 
 
 class RuleStep(NamedTuple):
-    """One rule at work: the URL before and after it, what it has to say, and what it asked the web."""
+    """One step of the policy: a rule, the URL before and after it, its remark, and what it asked the web."""
 
     rule: str
     id: str
@@ -60,7 +60,7 @@ class RuleStep(NamedTuple):
 
 
 class CanonicalNotes:
-    """What the rules noticed; filled only when somebody asks."""
+    """What the rules noticed; filled only on request."""
 
     __slots__ = (
         "dropped",
@@ -89,7 +89,7 @@ class CanonicalNotes:
 
 
 class Canonical:
-    """The canonical URL. `url` is ready; the rest is worked out when it is first asked for."""
+    """The canonical URL. `url` is ready; the rest is computed on first use."""
 
     __slots__ = ("_notes", "_policy", "original", "url")
 
@@ -158,7 +158,7 @@ class Canonical:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """The warnings, without working anything out: whoever has some to give has given them at once."""
+        """The warnings, which never need to be computed."""
         return () if self._notes is None else tuple(self._notes.warnings)
 
     @property
@@ -166,7 +166,7 @@ class Canonical:
         return self.notes.steps
 
     def as_dict(self) -> dict[str, object]:
-        """Everything that the policy found out, for JSON."""
+        """All results of the policy, for JSON."""
         notes = self.notes
         return {
             "url": self.url,
@@ -203,7 +203,7 @@ class Draft:
 
     __slots__ = ("bare_root", "fragment", "host", "params", "path", "port", "scheme")
 
-    notes: CanonicalNotes | None = None  # nobody asked
+    notes: CanonicalNotes | None = None  # not requested
     web: Web | None = None  # offline, or not for this rule to ask
 
     def __init__(self, scheme: str, host: str, port: str, path: str, query: str | None, fragment: str | None) -> None:
@@ -246,7 +246,7 @@ class Draft:
 
 
 class WatchedDraft(Draft):
-    """A draft whose changes are written down.
+    """A draft whose changes are recorded.
 
     `shown` holds parts as they were written, until a rule settles them; rules never read it.
     """

@@ -1,4 +1,4 @@
-"""Lists of hosts, as policies and settings have them, and registrable domains."""
+"""Lists of hosts in policies and settings, and registrable domains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def host_key(name: str) -> str:
-    """One spelling for a host in a list: lower case, IDNA's ASCII form, no trailing dot."""
+    """The normal form of a host in a list: lower case, IDNA's ASCII form, no trailing dot."""
     name = name.strip().removesuffix(".")
     if name.isascii():
         return name.lower()
@@ -56,7 +56,7 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=4096)
 def registrable(host: str) -> str:
-    """`sede.agencia.gob.es` -> `agencia.gob.es`. An address, and a name that nobody can register, is its own."""
+    """`sede.agencia.gob.es` -> `agencia.gob.es`. Addresses and public suffixes are returned unchanged."""
     if host.startswith("[") or host.replace(".", "").isdigit():
         return host
     return _suffixes().privatesuffix(host) or host

@@ -30,7 +30,7 @@ class _Names(Protocol):
 
 
 class LinkWords(NamedTuple):
-    """The data that classes are decided by: endings of documents, names of identifying parameters, procedures."""
+    """The data for link classes: extensions of documents, names of identifying parameters, procedures."""
 
     documents: Sequence[str]
     identifiers: _Names
@@ -59,7 +59,7 @@ def _is_specific(segment: str, words: LinkWords) -> bool:
 
 
 def _as_read(segment: str) -> str:
-    """As people read it: `tr%C3%A1mites` is a word. Letters with their accents as signs of their own are so too."""
+    """Decoded and composed (NFC): `tr%C3%A1mites` is a word."""
     return unicodedata.normalize("NFC", unquote(segment)) if "%" in segment else segment
 
 
@@ -77,16 +77,16 @@ def names_procedure(title: str, words: LinkWords) -> bool:
 
 
 def unaccented(text: str) -> str:
-    """In lower case, without accents: how words of different spellers are compared."""
+    """In lower case, without accents, for comparisons."""
     return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
 
 
 class Citation(NamedTuple):
-    """How a link may be cited: as it is, or with a qualifier while a deeper link is looked for."""
+    """How a link may be cited: as it is, or with a qualifier until there is a deeper link."""
 
     url: str
     qualifier: str | None
-    gap: bool  # somebody should find a deeper link
+    gap: bool  # a deeper link is needed
     last_resort: bool  # the entity has nothing deeper
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Override(NamedTuple):
-    """What is special about one host."""
+    """The overrides of one host."""
 
     names: Names
     rewrites: tuple[tuple[str, str], ...]
 
 
 def load(path: str | Path) -> dict[str, Override]:
-    """Read an overrides file; whatever is wrong with it is refused with its place."""
+    """Read an overrides file; an error names its place."""
     import json
 
     place = str(path)

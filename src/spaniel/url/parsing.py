@@ -1,7 +1,7 @@
-"""Text to `Url`: what was written is judged first, then the WHATWG parser repairs what may be repaired.
+"""Text to `Url`: the raw text is judged first, then the WHATWG parser repairs what may be repaired.
 
-Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (SECURITY.md).
-So whatever could be read in two ways is refused here, on the raw text (D2-12, D2-14); ada-url does the rest.
+Parsers disagree on broken URLs, and a guard that reads another host than the client is useless (SECURITY.md). So
+whatever could be read in two ways is refused here, on the raw text (D2-12, D2-14); ada-url does the rest.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LONGEST_LABEL = 63
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _FOUR_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}", re.ASCII)
 _SPACE = re.compile(r"\s")
-# What the WHATWG parser lets through and no name in DNS has. A shell, a template or a log may give it a meaning.
+# Characters that the WHATWG parser accepts but no DNS name has; they mean something to shells, templates or logs.
 _FOREIGN = re.compile(r"""[!"$&'()*+,;=`{}~]""")
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")  # every dot that IDNA reads as one (UTS 46)
 
 
 def is_ipv4(host: str) -> bool:
-    """Four octets, in the one way that no parser reads otherwise."""
+    """Four octets, in the notation that all parsers read alike."""
     return bool(_FOUR_OCTETS.fullmatch(host))
 
 

@@ -1,7 +1,7 @@
 """Policies: an ordered list of rules from a TOML file, applied as a fold.
 
-There is one fold. `apply` runs only the rules that can change the URL, and asks the parser only for URLs that need
-one; `explain` runs all of them and writes down each step. A law in the tests holds the two together.
+There is one fold. `apply` runs only the rules that can change the URL, and parses only URLs that need it; `explain`
+runs all of them and records each step. A property test checks that their results are equal.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Policy:
         return recognize(raw)
 
     def _read(self, raw: str | bytes) -> tuple[str, WrittenUrl, Url]:
-        """The text as it was given (but for credentials), judged, and parsed."""
+        """The text (without credentials), validated and parsed."""
         from spaniel.url import parsing  # most URLs need none of it, nor its patterns
 
         original = parsing.as_text(raw)
@@ -162,11 +162,11 @@ class Policy:
         return cast("FollowRedirects", found[0]) if found else None
 
     def only(self, *ids: str) -> Policy:
-        """This policy with no other rules than those of the given ids: a rule by itself."""
+        """This policy with only the rules of the given ids."""
         return self._with(tuple(s for s in self._steps if s.id in ids), _overrides=self._overrides)
 
     def with_allowlist(self, allowlist: Allowlist) -> Policy:
-        """This policy with another allowlist: where there is a web, what is not on it is refused."""
+        """This policy with another allowlist; online, other hosts are refused."""
         from spaniel.url.rules.redirects import FollowRedirects
 
         if all(s.rule.name != "follow-redirects" for s in self._steps):
@@ -177,7 +177,7 @@ class Policy:
         return self._with(tuple(steps), _allowlist=allowlist)
 
     def with_overrides(self, overrides: dict[str, Override]) -> Policy:
-        """This policy with an overrides file in the place it has for one (UN-07)."""
+        """This policy with an overrides file at its `overrides` rule (UN-07)."""
         if all(s.rule.name != "apply-overrides" for s in self._steps):
             raise complaint("overrides", f"policy '{self.name}' has no rule 'apply-overrides'")
         from spaniel.url.overrides import act_on
@@ -205,7 +205,7 @@ def _rebuild(
 
 
 def _run(step: _Step, draft: WatchedDraft, web: Web | None) -> str | None:
-    """One rule at work; the web is there for those that the policy lets ask."""
+    """A rule of a policy; only those with `asks = true` get the web."""
     draft.web = web if step.asks else None
     return step.act(draft)
 

@@ -1,7 +1,7 @@
-"""What a policy's rules may ask of the web, what an answer holds, and how a fold stops at a question that is open.
+"""The questions that a policy's rules can ask of the web, their answers, and how the fold stops at an open question.
 
-A rule never waits. It asks a `Web`; where nobody has looked the answer up yet, `AnsweredWeb` stops the fold with the
-question. Whoever can (the room `online`) answers it, and the fold runs again, with one answer more.
+A rule never waits. It asks a `Web`; if the answer is not known yet, `AnsweredWeb` stops the fold with the question.
+The package `online` answers it, and the fold runs again, with one more answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from spaniel.errors import SpanielError
 
 Kind = Literal["https", "slash", "redirects", "shortener", "host", "languages", "pages", "title"]
-GONE = frozenset({404, 410})  # an end that is no page to point at
-IF_LINKED = "?"  # behind a language: it is taken from the links of the page, and not looked for elsewhere
+GONE = frozenset({404, 410})
+IF_LINKED = "?"  # after a language: it is taken from the links of the page only
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class RedirectHop(NamedTuple):
-    """One redirect: the status that said so, and where it led."""
+    """One redirect: its status and target."""
 
     status: int
     url: str
@@ -34,15 +34,15 @@ class AskedQuestion(NamedTuple):
 
 
 class RedirectWalk(NamedTuple):
-    """Where a URL leads: every redirect, and what stood at the end."""
+    """Where a URL leads: every redirect, and the final response."""
 
     hops: tuple[RedirectHop, ...] = ()
     status: int | None = None  # of the last answer; None: there was none
     content_type: str = ""  # of the last answer, without parameters
-    trouble: str = ""  # why nothing is known of the end, in words
-    unreached: bool = False  # no connection came about: refused, reset, no TLS there, or another name's certificate
-    endless: bool = False  # a circle, or more hops than are followed
-    refused: SpanielError | None = None  # by the guard: nobody goes there
+    trouble: str = ""  # why there is no final response, as text
+    unreached: bool = False  # connecting failed: refused, reset, no TLS, or a certificate for another name
+    endless: bool = False  # a loop, or too many hops
+    refused: SpanielError | None = None  # by the guard
 
     @property
     def arrived(self) -> bool:
@@ -62,7 +62,7 @@ class RedirectWalk(NamedTuple):
 class Web(Protocol):
     """What only the network knows. Every answer may be None: not known, and the rule does as it does offline."""
 
-    def lacks_https(self, host: str) -> bool | None:  # noqa: ARG002  what nobody has looked up
+    def lacks_https(self, host: str) -> bool | None:  # noqa: ARG002  not known
         """Whether HTTPS failed and HTTP worked."""
         return None
 
@@ -85,7 +85,7 @@ class Web(Protocol):
     def languages(self, url: str, proposed: Mapping[str, Sequence[str]]) -> Mapping[str, str] | None:  # noqa: ARG002
         """The versions of a page by language, its own included. Those in `proposed` are in it only where they answer
         in that language: at the address that the site names, else at the first of the proposed ones that does. A
-        language with `IF_LINKED` behind it is in it where the page links to one of its addresses; nobody visits it."""
+        language with `IF_LINKED` behind it is in it if the page links to one of its addresses; it is not requested."""
         return None
 
     def total_pages(self, url: str, param: str) -> int | None:  # noqa: ARG002
@@ -132,7 +132,7 @@ class WebAnswer(NamedTuple):
 
 
 class Unanswered(Exception):  # noqa: N818  it is no error: it asks
-    """A fold has met a question that nobody has looked up yet."""
+    """The fold has reached a question without an answer."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(str(question))

@@ -142,7 +142,7 @@ def in_one_spelling(text: str) -> Spelled | None:
     """URL without its fragment, host, and fragment as it is, of a text in the parser's own spelling; None where it is
     not plainly so.
 
-    It judges nothing: a host that is refused is refused by whoever parses it.
+    It judges nothing: parsing does.
     """
     found = _SPELLED.fullmatch(text)
     if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from spaniel.batch.outputs import Part, as_line
+from spaniel.runs.parts import Part
 
 
 def record(ordinal: int, **more: object) -> dict[str, object]:
@@ -24,6 +24,10 @@ def record(ordinal: int, **more: object) -> dict[str, object]:
         "columns": {"id": str(ordinal)},
         **more,
     }
+
+
+def as_line(record: dict[str, object]) -> bytes:
+    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
 def failure(ordinal: int) -> dict[str, object]:

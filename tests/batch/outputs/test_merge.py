@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from spaniel.batch.outputs import finish, merge
+from spaniel.batch.outputs.files import finish
+from spaniel.batch.outputs.merge import merge
 from spaniel.errors import SpanielError
 from tests.batch import packing
 from tests.batch.outputs.harness import failure, parsed, record, write

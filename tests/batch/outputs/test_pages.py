@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from spaniel.batch.outputs import finish
-from spaniel.batch.outputs.pages import PageTree
+from spaniel.batch.outputs.files import PageTree, finish
 from spaniel.errors import SpanielError
 from tests.batch.outputs.harness import failure, record, write
 

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 from pyarrow import parquet
 
-from spaniel.batch.outputs import finish, merge
+from spaniel.batch.outputs.files import finish
+from spaniel.batch.outputs.merge import merge
 from spaniel.batch.outputs.parquet import GROUP_ROWS, write_parquet, write_parquet_folder
 from spaniel.errors import SpanielError
 from tests.batch.outputs.harness import failure, parsed, record, write

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import resource
@@ -14,11 +13,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from spaniel.batch.outputs import Part, as_line, finish
+from spaniel.batch.outputs.files import finish
 from spaniel.errors import SpanielError
+from spaniel.runs.parts import Part
 from tests import programs
 from tests.batch import packing
-from tests.batch.outputs.harness import parsed, record, write
+from tests.batch.outputs.harness import as_line, parsed, record, write
 
 ENDINGS = ("jsonl", "jsonl.zst")
 
@@ -108,10 +108,6 @@ def test_a_full_disk_leaves_the_part_as_it_was_before(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert "cannot be written: File too large" in done.stdout, done.stderr
     assert parsed(plain(path)) == [record(0)]
-
-
-def test_half_of_a_pair_of_surrogates_is_no_text_and_no_crash() -> None:
-    assert json.loads(as_line({"markdown": "a\ud800b", "n": 1})) == {"markdown": "a?b", "n": 1}
 
 
 def append_for_ever(path: str, journal: str) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 
-from spaniel.batch.outputs import Part, finish
+from spaniel.batch.outputs.files import finish
 from spaniel.batch.outputs.warc import Capture, capture_records, warcinfo
+from spaniel.runs.parts import Part
 from tests import programs
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -1,1 +1,1 @@
-"""Pages whose content comes late, and applications made with real frameworks: is what they show brought whole?"""
+"""Pages with late content, and applications made with real frameworks, whose content must be complete."""

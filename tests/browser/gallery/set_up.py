@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 def main(folder: Path) -> None:
     packages: dict[str, tuple[str, str]] = json.loads((HERE / "packages.json").read_text(encoding="utf-8"))
     modules = folder / "node_modules"
-    missing = {name: told for name, told in packages.items() if not (modules / name).exists()}
+    missing = {name: result for name, result in packages.items() if not (modules / name).exists()}
     if missing:
         with tempfile.TemporaryDirectory() as downloads:
             fetch([spec for spec, _ in missing.values()], Path(downloads))

@@ -1,7 +1,7 @@
-"""Where blocks of Markdown begin and end, with its truth: ⟦targets⟧ are to be found, and no other link is.
+"""Blocks of Markdown: the ⟦marked targets⟧ are found, and no other links.
 
-Targets are relative: one that stands in no link is no bare address either. A link whose brackets stand in two lines
-shows whether these are of one block.
+Targets are relative, so that they are not found as bare URLs. A link whose brackets are on two lines shows whether both
+lines are in the same block.
 """
 
 INDENTS = {

@@ -1,7 +1,7 @@
-"""Links within a paragraph of Markdown, with its truth: ⟦targets⟧ are to be found, and no other link is.
+"""Links within a paragraph of Markdown: the ⟦marked targets⟧ are found, and no other links.
 
-Targets are relative, as in `cases_blocks`. That what has no target is a link all the same shows around it: no link
-stands within a link.
+Targets are relative, as in `cases_blocks`. An unmarked link without a target is recognized by its surroundings: links do
+not contain links.
 """
 
 BRACKETS = {

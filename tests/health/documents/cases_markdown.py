@@ -1,4 +1,4 @@
-"""Markdown in every syntax, with its truth: ⟦targets⟧ are to be found, and no other address is."""
+"""Markdown in every syntax: the ⟦marked targets⟧ are found, and no other URLs."""
 
 CASES = {
     "inline": "A [link](⟦https://one.org/a⟧) in a line.",

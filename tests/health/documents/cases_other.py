@@ -1,4 +1,4 @@
-"""Documents of other kinds with their truth: ⟦targets⟧ are to be found, and no other address is."""
+"""Documents of other kinds: the ⟦marked targets⟧ are found, and no other URLs."""
 
 HTML = {
     "a": '<p>\n  <a class="x" href="⟦https://one.org/a⟧">https://no.org/</a>',

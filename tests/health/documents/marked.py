@@ -1,4 +1,4 @@
-"""Documents with their truth in them: what stands between ⟦ and ⟧ is a link's target, and nothing else is."""
+"""Documents with marked link targets: text between ⟦ and ⟧ is a target, and nothing else is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 MARK = re.compile("[⟦⟧]")
 
 
-class Truth(NamedTuple):
-    """Where one target stands."""
+class ExpectedLink(NamedTuple):
+    """The position of a target."""
 
     written: str
     start: int
@@ -18,20 +18,20 @@ class Truth(NamedTuple):
     column: int
 
 
-def unmarked(marked: str) -> tuple[str, list[Truth]]:
-    """The document without its marks, and its targets: counted here by hand, not by the code under test."""
+def unmarked(marked: str) -> tuple[str, list[ExpectedLink]]:
+    """Return the document without marks, and its targets; positions are not computed by the code under test."""
     text: list[str] = []
-    truths: list[Truth] = []
+    expected: list[ExpectedLink] = []
     line, column, offset, begun = 1, 1, 0, (0, 0, 0)
     for number, char in enumerate(marked):
         if char == "⟦":
             begun = offset, line, column
         elif char == "⟧":
             written = "".join(text[begun[0] :])
-            truths.append(Truth(written, begun[0], offset, begun[1], begun[2]))
+            expected.append(ExpectedLink(written, begun[0], offset, begun[1], begun[2]))
         else:
             text.append(char)
             offset += 1
             ends = char == "\n" or (char == "\r" and marked[number + 1 : number + 2] != "\n")
             line, column = (line + 1, 1) if ends else (line, column + 1)
-    return "".join(text), truths
+    return "".join(text), expected

@@ -1,4 +1,4 @@
-"""What holds for every document: places are right, an oracle agrees, a tree of thousands of links has all of them."""
+"""Properties of every document: correct places, agreement with other parsers, linear time, complete results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from spaniel.health.documents import html, markdown
 from spaniel.health.documents import mentions as plain_text
 from spaniel.health.documents.kinds import EXTENSIONS, mentions
 from spaniel.health.documents.mentions import LINE_END
-from spaniel.health.documents.quoting import WAYS, decode, encode
-from spaniel.health.files import Options, gather
+from spaniel.health.documents.quoting import SYNTAXES, decode, encode
+from spaniel.health.files import DocumentOptions, gather
 from tests.health.documents.cases_markdown import CASES
 from tests.health.documents.cases_other import KINDS
 from tests.health.documents.marked import unmarked
@@ -39,7 +39,7 @@ DOCUMENTS = st.lists(st.sampled_from([*(piece.replace("_h", " h") for piece in P
 
 @given(DOCUMENTS, st.sampled_from(sorted(EXTENSIONS)))
 @settings(max_examples=150, deadline=None)
-def test_a_place_is_that_of_the_target_whatever_the_text(text: str, kind: str) -> None:
+def test_place_is_that_of_the_target_in_any_text(text: str, kind: str) -> None:
     for one in mentions(text, "f", kind):
         assert 0 <= one.start < one.end <= len(text)
         before = text[: one.start]
@@ -48,17 +48,17 @@ def test_a_place_is_that_of_the_target_whatever_the_text(text: str, kind: str) -
             assert decode(text[one.start : one.end], one.syntax) == one.url
 
 
-@given(st.text(alphabet="ab/:?#&=;()<>\"'`|\\ %,_é[]{}\n", min_size=1, max_size=30), st.sampled_from(sorted(WAYS)))
+@given(st.text(alphabet="ab/:?#&=;()<>\"'`|\\ %,_é[]{}\n", min_size=1, max_size=30), st.sampled_from(sorted(SYNTAXES)))
 @settings(max_examples=150, deadline=None)
-def test_what_is_written_is_read_again_but_for_what_no_address_has(rest: str, syntax: str) -> None:
+def test_encoded_url_decodes_to_itself(rest: str, syntax: str) -> None:
     url = "http://www.one.org/" + rest.strip()
     back = decode(encode(url, syntax), syntax)
     assert unquote(back) == unquote(url) or syntax in ("csv", "argument", "bare", "yaml", "www")
     assert decode(encode(back, syntax), syntax) == back
 
 
-def of_markdown_it(text: str) -> list[str]:
-    """What another reader of Markdown finds: links and pictures, with their definitions resolved."""
+def links_of_markdown_it(text: str) -> list[str]:
+    """Links and images found by markdown-it, with reference definitions resolved."""
     from markdown_it import MarkdownIt
 
     found: list[str] = []
@@ -75,15 +75,15 @@ def of_markdown_it(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_another_reader_of_markdown_finds_the_same(seed: int) -> None:
+def test_links_match_markdown_it(seed: int) -> None:
     chosen = random.Random(seed)
     pieces = [piece for piece in PIECES if "one.org" not in piece and piece not in ("[r]", "\0", "{{", "}}")]
     for _ in range(50):
         text = "".join(chosen.choice(pieces + SPACES[:5]).replace("_h", " h") for _ in range(chosen.randint(1, 25)))
-        if markdown.front_matter(text)[1] or re.search(r"\]:|--->", text):  # it has none of these, or other comments
+        if markdown.front_matter(text)[1] or re.search(r"\]:|--->", text):  # unsupported there, or different
             continue
-        found = sorted(unquote(one.url) for one in markdown.links(text) if one.syntax.startswith("markdown"))
-        assert found == of_markdown_it(text), repr(text)
+        found = sorted(unquote(one.url) for one in markdown.markdown_links(text) if one.syntax.startswith("markdown"))
+        assert found == links_of_markdown_it(text), repr(text)
 
 
 MARKS = "::: :  :   :>:> :>\t:- :-:+ :* :-\t:-     :1. :2. :1) :1.\t".split(":")
@@ -94,19 +94,19 @@ LINES = (
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_another_reader_of_markdown_sees_the_same_blocks(seed: int) -> None:
-    """But for lines that begin with four blanks behind quotes and lists, where that one is not with CommonMark."""
+def test_blocks_match_markdown_it(seed: int) -> None:
+    """Except lines with four blanks after quotes and lists, where markdown-it differs from CommonMark."""
     chosen = random.Random(seed)
     for _ in range(100):
         marked = [[*chosen.choices(MARKS, k=3), chosen.choice(LINES)] for _ in range(chosen.randint(2, 7))]
         text = "\n".join("".join(line) for line in marked)
         if markdown.front_matter(text)[1] or re.search(r"(?m)^ {4}", text):
             continue
-        found = sorted(one.url for one in markdown.links(text) if one.syntax.startswith("markdown"))
-        assert found == of_markdown_it(text), repr(text)
+        found = sorted(one.url for one in markdown.markdown_links(text) if one.syntax.startswith("markdown"))
+        assert found == links_of_markdown_it(text), repr(text)
 
 
-def test_another_reader_of_html_finds_the_same() -> None:
+def test_links_match_turbohtml() -> None:
     from turbohtml import parse
 
     pieces = ["<a href='", "<a href=\"", "x", "'>", '">', "<p>", "</a>", "<!--", "-->", "<b ", ">", "=", "&amp;", " ", "<script>", "</script>", "\n", "<img src=y>"]  # fmt: skip
@@ -115,7 +115,7 @@ def test_another_reader_of_html_finds_the_same() -> None:
         text = "<body>" + "".join(chosen.choice(pieces) for _ in range(chosen.randint(1, 20)))
         tree = parse(text)
         wanted = [str(a.attrs["href"] or "") for a in tree.select("a[href]")]
-        found = [one.url for one in html.links(text) if one.syntax == "attribute" and one.url != "y"]
+        found = [one.url for one in html.html_links(text) if one.syntax == "attribute" and one.url != "y"]
         assert set(found) == {re.sub(r"[\t\n\r]", "", url.strip()) for url in wanted} - {""}, repr(text)
 
 
@@ -138,7 +138,7 @@ HOSTILE = {
 
 
 def grown(piece: str, kind: str, sizes: tuple[int, int], *, floor: float, below: float) -> float:
-    """How many times the work of a text of the first size one of the second takes."""
+    """Return the time for a text of the second size relative to one of the first size."""
     small, large = ((piece * size)[:size] for size in sizes)
     return growth(
         lambda: list(mentions(small, "f", kind)), lambda: list(mentions(large, "f", kind)), floor=floor, below=below
@@ -146,47 +146,49 @@ def grown(piece: str, kind: str, sizes: tuple[int, int], *, floor: float, below:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_the_cost_is_that_of_the_length_however_hostile_the_text(kind: str) -> None:
-    """Sixteen times the text: sixteen times the work is right, a square would be 256 times; the line is at 80."""
+def test_time_is_linear_for_hostile_text(kind: str) -> None:
+    """Sixteen times the text should take sixteen times as long; quadratic time would be 256 times. The limit is 80."""
     for piece in HOSTILE[kind]:
         assert grown(piece, kind, (2_000, 32_000), floor=0.001, below=80) < 80, piece
 
 
 def tree_of_documents(folder: Path) -> dict[str, list[tuple[int, int, str]]]:
-    """Documents of every kind, made of the cases in many orders, indents and places; and where their links are."""
+    """Write documents of every kind from the cases, in many orders; return the places of their links."""
     chosen = random.Random(7)
-    truth: dict[str, list[tuple[int, int, str]]] = {}
+    expected: dict[str, list[tuple[int, int, str]]] = {}
     plain = [case for name, case in CASES.items() if "reference" not in name]
     for number in range(12):
         parts = chosen.sample(plain, len(plain))
         marked = "\n\n<!-- -->\n\n".join(parts if number % 2 else [*parts, *parts])
         kept = marked.replace("\n", "\r\n") if number % 3 == 0 else marked
-        _write(folder / f"guide{number}" / "page.md", kept, truth)
+        _write(folder / f"guide{number}" / "page.md", kept, expected)
     for kind, cases in KINDS.items():
         extension = EXTENSIONS[kind].split()[0]
         for number, case in enumerate(cases.values()):
-            _write(folder / kind / f"{number}.{extension}", case, truth)
-    return truth
+            _write(folder / kind / f"{number}.{extension}", case, expected)
+    return expected
 
 
-def _write(path: Path, marked: str, truth: dict[str, list[tuple[int, int, str]]]) -> None:
-    text, truths = unmarked(marked)
+def _write(path: Path, marked: str, expected: dict[str, list[tuple[int, int, str]]]) -> None:
+    text, marked_links = unmarked(marked)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
-    truth[str(path)] = [(one.line, one.column, one.written) for one in truths]
+    expected[str(path)] = [(one.line, one.column, one.written) for one in marked_links]
 
 
-def test_a_tree_of_two_thousand_links_has_each_where_it_stands(tmp_path: Path) -> None:
-    truth = tree_of_documents(tmp_path)
-    texts = {path: Path(path).read_bytes().decode() for path in truth}
-    found: dict[str, list[tuple[int, int, str]]] = {path: [] for path in truth}
-    others = sorted(path for path in truth if not path.endswith(".xml"))  # a sitemap is a list, unless --kind says xml
-    as_documents = gather(sorted(truth.keys() - set(others)), Options(kind="xml"))
+def test_all_links_of_a_folder_are_found_with_their_places(tmp_path: Path) -> None:
+    expected = tree_of_documents(tmp_path)
+    texts = {path: Path(path).read_bytes().decode() for path in expected}
+    found: dict[str, list[tuple[int, int, str]]] = {path: [] for path in expected}
+    others = sorted(
+        path for path in expected if not path.endswith(".xml")
+    )  # a sitemap is a list, unless --kind says xml
+    as_documents = gather(sorted(expected.keys() - set(others)), DocumentOptions(kind="xml"))
     for one in (*gather(others), *as_documents):
         file = one.place.file
         found[file].append((one.place.line, one.place.column, texts[file][one.start : one.end]))
-    assert sum(map(len, truth.values())) > 2_000
-    assert found == truth
+    assert sum(map(len, expected.values())) > 2_000
+    assert found == expected
     assert not [one for all_ in found.values() for one in all_ if "no.org" in one[2]]
 
 
@@ -201,7 +203,7 @@ BARE = st.lists(
 
 @given(BARE, st.integers(0, 40))
 @settings(deadline=None)
-def test_an_address_that_stands_alone_ends_where_the_long_way_says(text: str, limit: int) -> None:
+def test_fast_path_for_bare_urls_agrees_with_the_slow_one(text: str, limit: int) -> None:
     for end in (len(text), min(limit, len(text))):
         quick = list(plain_text.scan(text, 0, end))
         with pytest.MonkeyPatch.context() as patched:

@@ -1,4 +1,4 @@
-"""Links in HTML, reStructuredText, data files, notebooks, sitemaps and text: each where it stands, and no others."""
+"""Links in HTML, reStructuredText, data files, notebooks, sitemaps and text are found at their places."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.health.documents.test_markdown import check
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, cases in KINDS.items() for name in cases])
-def test_every_link_is_found_where_it_stands(kind: str, name: str) -> None:
+def test_every_link_is_found_at_its_place(kind: str, name: str) -> None:
     check(KINDS[kind][name], kind)
     if kind not in ("notebook", "json"):
         check(KINDS[kind][name].replace("\r\n", "\n").replace("\n", "\r\n"), kind)
@@ -25,7 +25,7 @@ def test_every_link_is_found_where_it_stands(kind: str, name: str) -> None:
         ("a.csv", "x,url\nhttps://no.org/,https://one.org/y\nhttps://no.org/,https://one.org/z\n"),
     ],
 )
-def test_fields_that_are_named_are_the_only_ones_looked_at(file: str, text: str) -> None:
+def test_field_option_limits_the_links_of_data(file: str, text: str) -> None:
     assert [one.url for one in mentions(text, file, fields=("url",))] == ["https://one.org/y", "https://one.org/z"]
     assert len(list(mentions(text, file))) > 2
 
@@ -43,7 +43,7 @@ def test_fields_that_are_named_are_the_only_ones_looked_at(file: str, text: str)
         ("a.yaml", "x: &a https://no.org/\nurl:\n  - *a\n  - https://one.org/a\nb: *a\n? url\n: https://one.org/b\n"),
     ],
 )  # fmt: skip
-def test_a_field_is_what_stands_under_its_name_and_nothing_behind_it(file: str, text: str) -> None:
+def test_field_covers_its_value_and_nothing_after_it(file: str, text: str) -> None:
     assert [one.url for one in mentions(text, file, fields=("url",))] == ["https://one.org/a", "https://one.org/b"]
 
 
@@ -55,12 +55,12 @@ def test_a_field_is_what_stands_under_its_name_and_nothing_behind_it(file: str, 
         ("'see https://one.org/a'", "https://one.org/a", "bare"), ("|\n  https://one.org/a", "https://one.org/a", "bare"),
     ],
 )  # fmt: skip
-def test_a_value_of_yaml_is_read_as_it_is_quoted(written: str, url: str, syntax: str) -> None:
+def test_yaml_value_is_unquoted_by_its_style(written: str, url: str, syntax: str) -> None:
     [found] = mentions(f"a: {written}\n", "a.yaml")
     assert (found.url, found.syntax) == (url, syntax)
 
 
-def test_an_address_in_a_quoted_cell_is_written_with_the_quotes_of_the_cell() -> None:
+def test_bare_url_in_quoted_csv_cell_has_nested_syntax() -> None:
     [found] = mentions('a\n"see ""https://one.org/a"""\n', "a.csv")
     assert found.syntax == "csv-quoted>bare"
 
@@ -73,12 +73,12 @@ def test_an_address_in_a_quoted_cell_is_written_with_the_quotes_of_the_cell() ->
         ("']" + "]" * 65 + "'", True),
     ],
 )  # fmt: skip
-def test_yaml_that_is_nested_too_deep_is_text(value: str, is_yaml: bool) -> None:
+def test_too_deeply_nested_yaml_is_read_as_text(value: str, is_yaml: bool) -> None:
     text = f"a: [1]\nb: {value} # https://one.org/comment\n"
     assert len(list(mentions(text, "a.yaml"))) == (0 if is_yaml else 1)
 
 
-def test_links_of_a_page_know_its_base() -> None:
+def test_links_of_a_page_have_its_base() -> None:
     page = '<a href="x"><base href="https://one.org/b/"><base href="no"><a href="y">'
     assert [(one.url, one.base) for one in mentions(page, "a.html")] == [
         ("x", "https://one.org/b/"),
@@ -114,10 +114,10 @@ def test_links_of_a_page_know_its_base() -> None:
         ("", "", "text"),
     ],
 )
-def test_documents_are_known_by_their_names_or_by_how_they_begin(name: str, text: str, kind: str) -> None:
+def test_kind_is_recognized_by_name_or_content(name: str, text: str, kind: str) -> None:
     assert kind_of(name, text) == kind
 
 
-def test_a_kind_that_is_none_is_refused() -> None:
-    with pytest.raises(SpanielError, match=r"kind of document.*'docx' is none of"):
+def test_unknown_kind_is_refused() -> None:
+    with pytest.raises(SpanielError, match=r"kind of document.*'docx' is not one of"):
         list(mentions("", "x", "docx"))

@@ -1,10 +1,10 @@
-"""How an address is written in each syntax, and read again."""
+"""URLs are decoded from each syntax and encoded for it."""
 
 from __future__ import annotations
 
 import pytest
 
-from spaniel.health.documents.quoting import WAYS, decode, encode
+from spaniel.health.documents.quoting import SYNTAXES, decode, encode
 
 READ = {
     "markdown": [
@@ -55,14 +55,14 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("syntax", "written", "url"), [(name, *pair) for name in READ for pair in READ[name]])
-def test_an_address_is_read_as_its_syntax_has_it(syntax: str, written: str, url: str) -> None:
+def test_url_is_decoded_from_its_syntax(syntax: str, written: str, url: str) -> None:
     assert decode(written, syntax) == url
 
 
 @pytest.mark.parametrize(("syntax", "url", "written"), [(name, *pair) for name in WRITTEN for pair in WRITTEN[name]])
-def test_an_address_is_written_so_that_its_syntax_can_hold_it(syntax: str, url: str, written: str) -> None:
+def test_url_is_encoded_for_its_syntax(syntax: str, url: str, written: str) -> None:
     assert encode(url, syntax) == written
 
 
-def test_every_syntax_has_its_cases() -> None:
-    assert set(WAYS) == set(READ) - {"json>markdown"} == set(WRITTEN) - {"json>markdown"}
+def test_every_syntax_has_cases() -> None:
+    assert set(SYNTAXES) == set(READ) - {"json>markdown"} == set(WRITTEN) - {"json>markdown"}

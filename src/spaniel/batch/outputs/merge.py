@@ -9,10 +9,8 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.batch.outputs.finish import finish, write_lines
-from spaniel.batch.outputs.form import Form, form_of
-from spaniel.batch.outputs.stored import lines
-from spaniel.batch.outputs.warc_parts import FILE, files_of
+from spaniel.batch.outputs.files import Form, finish, form_of, lines, write_lines
+from spaniel.batch.outputs.warc import FILE, files_of
 from spaniel.batch.planning import InputShard, read_shard
 from spaniel.errors import Code, SpanielError
 from spaniel.runs.run import RunFolder
@@ -20,7 +18,7 @@ from spaniel.runs.run import RunFolder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from spaniel.batch.outputs.stored import Line
+    from spaniel.batch.outputs.files import Line
     from spaniel.runs.run import About
 
 GREATEST = 1 << 40  # ordinal

@@ -2,25 +2,50 @@
 
 Bodies are stored decoded, as Common Crawl stores them: the headers that spoke of the wire (encoding, length) are kept
 under other names, so that the headers of a record fit its body. A body that was not taken whole is marked.
+
+A fetch's hops, also those that failed, are gathered in the fetch's own context, and leave the worker compressed, with
+its record. Where no WARC file is requested, nothing of this runs: the HTTP client is not wrapped.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 import zlib
 from base64 import b32encode
+from contextlib import suppress
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from hashlib import sha1
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+from spaniel.errors import SpanielError
+from spaniel.net.http import RequestOptions
+from spaniel.reading.kinds import BY_NAME, kind_of
+from spaniel.runs.parts import NO_LIMIT, PartOutput
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spaniel.clock import Clock
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.net.http import CapturedExchange, Http, Page
+    from spaniel.url.value import Url
+
+MOST_BODY = 16 << 20  # bytes of one body; the rest is left out, which is marked
+AT_ONCE = 1 << 20  # bytes that are compressed without a thread of their own
+FILE, FOLDER = ".warc.gz", ".warc"  # behind the name of the output
+FILE_BYTES = 1 << 30  # after which a folder's next file begins, as is usual for WARC
 LEVEL = 6  # of gzip
 FIELDS = "application/warc-fields"
 _OF_THE_WIRE = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 _BREAKS = re.compile(r"[\r\n\x00]+")
+_PART = re.compile(r"part-(\d{5,})\.warc\.gz")
+_USUAL = RequestOptions()
+_captured: ContextVar[list[Capture] | None] = ContextVar("captured", default=None)  # hops of the fetch under way
 _UNWRITABLE = re.compile(r"[\x00-\x20\x7f<>]")
 
 
@@ -88,8 +113,6 @@ def _head(capture: Capture) -> bytes:
 
 def _member(kind: str, identity: str, at: datetime, fields: list[tuple[str, str]], *block: bytes) -> bytes:
     """The block in pieces: a large body is not copied to be put behind its head."""
-    from datetime import UTC
-
     head = [
         ("WARC-Type", kind),
         ("WARC-Record-ID", identity),
@@ -118,3 +141,152 @@ def _digest(*pieces: bytes) -> str:
     for piece in pieces:
         found.update(piece)
     return "sha1:" + b32encode(found.digest()).decode()
+
+
+def begin_captures() -> list[Capture]:
+    """From here on, the hops of this fetch are put into this list."""
+    taken: list[Capture] = []
+    _captured.set(taken)
+    return taken
+
+
+def note_capture(capture: Capture) -> None:
+    """A hop of the fetch under way; of none, it is forgotten."""
+    taken = _captured.get()
+    if taken is not None:
+        taken.append(capture)
+
+
+async def packed_captures(taken: list[Capture]) -> bytes:
+    """WARC records of these hops, compressed. They are not needed any more after that."""
+    if not taken:
+        return b""
+    if sum(len(capture.body) for capture in taken) <= AT_ONCE:
+        return _packed(taken)
+    return await asyncio.to_thread(_packed, taken)
+
+
+def _packed(taken: list[Capture]) -> bytes:
+    found = b"".join(map(capture_records, taken))
+    taken.clear()
+    return found
+
+
+class CapturingHttp:
+    """The HTTP client, which puts each hop into the list of the fetch that it is made for."""
+
+    def __init__(self, http: Http, clock: Clock) -> None:
+        self._http, self._clock = http, clock
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
+        at, began = self._clock.now(), self._clock.monotonic()
+
+        def observe(page: Page, crossing: CapturedExchange) -> None:
+            note_capture(_capture(page, crossing, at, round((self._clock.monotonic() - began) * 1000)))
+
+        return await self._http.get(url, target, deadline, options._replace(observe=observe))
+
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
+        """A response without a body is not kept."""
+        return await self._http.head(url, target, deadline, options)
+
+    async def stream(
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = _USUAL,
+    ) -> Page:
+        """What is not held in memory is not kept either."""
+        return await self._http.stream(url, target, deadline, sink, options)
+
+
+def _capture(page: Page, crossing: CapturedExchange, at: datetime, ms: int) -> Capture:
+    url, before = page.url._replace(fragment=None), _captured.get()
+    body = page.body[:MOST_BODY]
+    cut = "length" if len(body) < len(page.body) or (body and not crossing.whole) else ""
+    return Capture(
+        url.href,
+        page.status,
+        page.reason,
+        crossing.answered,
+        body,
+        at,
+        payload_type=_type_of(page) if body else "",
+        address=crossing.address,
+        request=_request(url, crossing),
+        truncated=cut or ("" if crossing.whole else "unspecified"),
+        about=[("fetchTimeMs", str(ms)), *([("via", before[-1].url)] if before else [])],
+    )
+
+
+def _request(url: Url, crossing: CapturedExchange) -> bytes:
+    lines = [f"GET {url.target} HTTP/1.1", *(f"{name}: {value}" for name, value in crossing.asked)]
+    return "\r\n".join(lines).encode("utf-8", "replace") + b"\r\n\r\n"
+
+
+def _type_of(page: Page) -> str:
+    """What a body is, whatever its header says; empty for what Spaniel does not read."""
+    declared = page.headers.get("content-type", "")
+    try:
+        types = BY_NAME[kind_of(declared, page.body).reader].types
+    except SpanielError:
+        return ""
+    essence = declared.partition(";")[0].strip().lower()
+    return essence if essence in types else types[0]
+
+
+def place_of(output: str) -> str:
+    """Where the WARC file, or the folder of them, of an output is: `pages.jsonl.warc.gz`, `pages.warc` for `pages/`."""
+    name = output.rstrip("/" + os.sep)
+    return name + (FOLDER if name != output or os.path.isdir(output) else FILE)
+
+
+def files_of(output: str) -> list[str]:
+    """The WARC files of an output, in their order; none where it has none."""
+    place = place_of(output)
+    if place.endswith(FILE):
+        return [place] if os.path.lexists(place) else []
+    found = sorted((int(match[1]), name) for name in _names(place) if (match := _PART.fullmatch(name)))
+    return [os.path.join(place, name) for _, name in found]
+
+
+def remove_files(output: str) -> None:
+    """Files with names of ours alone; the folder if it is empty then."""
+    for path in files_of(output):
+        os.unlink(path)
+    place = place_of(output)
+    if place.endswith(FOLDER):
+        with suppress(OSError):
+            os.rmdir(place)
+
+
+def warc_output(of: str, software: str, file_bytes: int = FILE_BYTES) -> PartOutput:
+    """Where captures are collected; each file begins with a record that names the software."""
+    place = place_of(of)
+    is_folder = place.endswith(FOLDER)
+
+    def path(number: int) -> str:
+        if not is_folder:
+            return place
+        os.makedirs(place, exist_ok=True)
+        return os.path.join(place, f"part-{number:05}{FILE}")
+
+    def head(name: str) -> bytes:
+        return warcinfo(os.path.basename(name), software, datetime.now(UTC))
+
+    return PartOutput(FILE[1:], path, file_bytes if is_folder else NO_LIMIT, head)
+
+
+def is_there(of: str, number: int, length: int) -> bool:
+    """Whether all that was committed is still there: it may have been cut or removed meanwhile."""
+    files = files_of(of)
+    return not length or (number < len(files) and os.path.getsize(files[number]) >= length)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []

@@ -1,1 +1,1 @@
-"""Links in documents of every kind, each with its line and column. Texts in, links out; nothing is opened here."""
+"""Finds the links in documents of every kind, with line and column. Works on text and opens no files."""

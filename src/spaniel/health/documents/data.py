@@ -1,4 +1,4 @@
-"""Links of data files: CSV, JSON, YAML."""
+"""Finds links in data files: CSV, JSON, YAML."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.health.documents import mentions
-from spaniel.health.documents.mentions import Found, Stitched
+from spaniel.health.documents.mentions import LinkSpan, MappedText
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+WHOLE_URL = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 
-WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
-SEPARATORS = ",;\t|"
-SAMPLE = 1 << 16
+# -- CSV
+
+SAMPLE = 1 << 16  # characters in which the first row is looked for
 
 
-class Field(NamedTuple):
-    """One field, without its quotes."""
+class CsvField(NamedTuple):
+    """The position of a field, without its quotes."""
 
     column: int
     row: int
@@ -31,26 +32,29 @@ class Field(NamedTuple):
     is_quoted: bool
 
 
-def csv_links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
-    """With `fields` only those of the columns that the first row names so."""
-    separator = _separator(text)
+def csv_links(text: str, fields: Collection[str] = ()) -> Iterator[LinkSpan]:
+    """Yield the links of a CSV file; with `fields`, only of the columns with these names in the first row."""
+    from spaniel.sources.tables import SEPARATORS
+
+    first = re.sub(r'"[^"]*+"?+', "", text[:SAMPLE]).lstrip("\r\n")
+    line = re.split(r"[\r\n]", first, maxsplit=1)[0]
     wanted: set[int] = set()
-    for field in rows(text, separator):
+    for field in csv_fields(text, max(SEPARATORS, key=line.count)):
         written = text[field.start : field.end]
         value = written.replace('""', '"') if field.is_quoted else written
         if fields and field.row == 0:
             if value.strip() in fields:
                 wanted.add(field.column)
         elif not fields or field.column in wanted:
-            yield from _of_field(field, written, value)
+            yield from _field_links(field, written, value)
 
 
-def _of_field(field: Field, written: str, value: str) -> Iterator[Found]:
+def _field_links(field: CsvField, written: str, value: str) -> Iterator[LinkSpan]:
     syntax = "csv-quoted" if field.is_quoted else "csv"
     bare_value = written.strip()
-    if WEB.fullmatch(value.strip()):
+    if WHOLE_URL.fullmatch(value.strip()):
         start = field.start + written.index(bare_value[0])
-        yield Found(value.strip(), start, start + len(bare_value), syntax)
+        yield LinkSpan(value.strip(), start, start + len(bare_value), syntax)
         return
     pieces: list[tuple[str, int, int]] = []
     at = 0
@@ -59,21 +63,13 @@ def _of_field(field: Field, written: str, value: str) -> Iterator[Found]:
         pieces.append(('"', field.start + quotes.start(), field.start + quotes.end()))
         at = quotes.end()
     pieces.append((written[at:], field.start + at, field.end))
-    whole = Stitched(pieces)
-    for found in mentions.links(whole.text):
-        start, end = whole.source(found.start), whole.source_end(found.end)
-        yield found._replace(start=start, end=end, syntax=f"{syntax}>{found.syntax}")
+    unescaped = MappedText(pieces)
+    for link in mentions.text_links(unescaped.text):
+        yield unescaped.in_source(link)._replace(syntax=f"{syntax}>{link.syntax}")
 
 
-def _separator(text: str) -> str:
-    """The sign that the first row has most of, outside quotes."""
-    first = re.sub(r'"[^"]*+"?+', "", text[:SAMPLE]).lstrip("\r\n")
-    line = re.split(r"[\r\n]", first, maxsplit=1)[0]
-    return max(SEPARATORS, key=line.count)
-
-
-def rows(text: str, separator: str) -> Iterator[Field]:
-    """Every field (RFC 4180). A quote that is not closed is a sign like any other, and so are those behind it."""
+def csv_fields(text: str, separator: str) -> Iterator[CsvField]:
+    """Yield every field (RFC 4180). If a quote is not closed, it and all later quotes are ordinary characters."""
     sign = re.escape(separator)
     ends = rf"(?P<end>{sign}|\r\n|\n|\r|\Z)"
     quoted = re.compile(rf'[ ]*+"(?P<field>(?:[^"]++|"")*+)"[^{sign}\r\n]*+{ends}')
@@ -85,12 +81,14 @@ def rows(text: str, separator: str) -> Iterator[Field]:
         is_quoted = found is not None
         may_quote = may_quote and (is_quoted or not text.startswith('"', at))
         found = found or plain.match(text, at)
-        if found is None:  # which matches every text
+        if found is None:  # never: it matches every text
             return
-        yield Field(column, row, *found.span("field"), is_quoted)
+        yield CsvField(column, row, *found.span("field"), is_quoted)
         column, row = (column + 1, row) if found["end"] == separator else (0, row + 1)
         at = found.end()
 
+
+# -- JSON
 
 TOKEN = re.compile(r"\"(?P<string>(?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)|[\[\]{}]", re.DOTALL)
 COLON = re.compile(r"[ \t\r\n]*+:")
@@ -98,34 +96,35 @@ ESCAPE = re.compile(r"(?:\\u[0-9A-Fa-f]{4}){1,2}|\\.")
 STRING = r"(\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z))"
 COMMENT = re.compile(rf"{STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
 TRAILING_COMMA = re.compile(rf"{STRING}|,(?=\s*+[\]}}])", re.DOTALL)
-SIGNS = re.compile(r":|www\.", re.IGNORECASE)  # without any of these there is no address in a string
-_JSON_WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+URL_SIGN = re.compile(r":|www\.", re.IGNORECASE)  # a string without any of these has no URL
 
 
-class Text(NamedTuple):
-    """A string of a JSON text that is a value."""
+class JsonString(NamedTuple):
+    """The position of a string value."""
 
-    key: str  # that it belongs to: its own, or that of the list around it
+    key: str  # its key; in a list, the key of the list
     start: int
     end: int
 
 
-def json_links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
-    for value in strings(text):
+def json_links(text: str, fields: Collection[str] = ()) -> Iterator[LinkSpan]:
+    """Yield the links in the string values of JSON or JSON lines; with `fields`, only of values with these keys."""
+    for value in json_strings(text):
         if fields and value.key not in fields:
             continue
         written = text[value.start : value.end]
-        if SIGNS.search(written) is None:
+        if URL_SIGN.search(written) is None:
             continue
         url = decode(written, "json")
-        if _JSON_WEB.fullmatch(url):
-            yield Found(url, value.start, value.end, "json")
+        if WHOLE_URL.fullmatch(url):
+            yield LinkSpan(url, value.start, value.end, "json")
         else:
-            yield from inside(unescaped([(value.start, written)]), mentions.links)
+            unescaped = unescaped_json([(value.start, written)])
+            yield from links_in_json(unescaped, mentions.text_links(unescaped.text))
 
 
 def is_commented_json(text: str) -> bool:
-    """Whether it is JSON but for comments and commas before a closing bracket, as settings of editors are."""
+    """Whether text is JSON with comments and trailing commas, as in the settings of editors."""
     bare_text = COMMENT.sub(lambda found: found[1] or " ", text)
     try:
         json.loads(TRAILING_COMMA.sub(lambda found: found[1] or "", bare_text))
@@ -134,15 +133,14 @@ def is_commented_json(text: str) -> bool:
     return True
 
 
-def inside(whole: Stitched, reader: object) -> Iterator[Found]:
-    """The json_links that a reader finds in unescaped text, with their places in the source."""
-    for found in reader(whole.text):  # type: ignore[operator]
-        yield found._replace(
-            start=whole.source(found.start), end=whole.source_end(found.end), syntax=f"json>{found.syntax}"
-        )
+def links_in_json(unescaped: MappedText, links: Iterable[LinkSpan]) -> Iterator[LinkSpan]:
+    """Map links in unescaped text to the JSON source."""
+    for link in links:
+        yield unescaped.in_source(link)._replace(syntax=f"json>{link.syntax}")
 
 
-def strings(text: str) -> Iterator[Text]:
+def json_strings(text: str) -> Iterator[JsonString]:
+    """Yield the string values. Works on broken JSON, too."""
     keys = [""]
     for token in TOKEN.finditer(text):
         sign = token[0]
@@ -152,48 +150,43 @@ def strings(text: str) -> Iterator[Text]:
             if len(keys) > 1:
                 keys.pop()
         elif token["string"] is None:
-            pass  # a list has the key that it stands under
+            pass  # the values of a list have the key of the list
         elif COLON.match(text, token.end()):
             keys[-1] = decode(token["string"], "json")
         else:
-            yield Text(keys[-1], *token.span("string"))
+            yield JsonString(keys[-1], *token.span("string"))
 
 
-def unescaped(parts: list[tuple[int, str]]) -> Stitched:
-    """What JSON strings stand for, put together; each part with where it begins in the source."""
-    return Stitched(_pieces(parts))
+def unescaped_json(parts: list[tuple[int, str]]) -> MappedText:
+    """Join the values of JSON strings; each part is the start of a string in the source and its escaped text."""
+    return MappedText(_unescaped_pieces(parts))
 
 
-def _pieces(parts: list[tuple[int, str]]) -> Iterator[tuple[str, int, int]]:
-    for begin, written in parts:
+def _unescaped_pieces(parts: list[tuple[int, str]]) -> Iterator[tuple[str, int, int]]:
+    for start, written in parts:
         at = 0
         for escape in ESCAPE.finditer(written):
             if escape.start() > at:
-                yield written[at : escape.start()], begin + at, begin + escape.start()
-            yield decode(escape[0], "json"), begin + escape.start(), begin + escape.end()
+                yield written[at : escape.start()], start + at, start + escape.start()
+            yield decode(escape[0], "json"), start + escape.start(), start + escape.end()
             at = escape.end()
         if at < len(written):
-            yield written[at:], begin + at, begin + len(written)
+            yield written[at:], start + at, start + len(written)
 
 
-_YAML_WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
-SYNTAXES = {"": "yaml", "'": "yaml-single", '"': "json"}
-DEEP_BLOCK = re.compile(r"(?:[-?:][ \t]+){200}")  # lists in lists in one line, each of which is an object
-DEEPEST_FLOW = 64  # libyaml takes the square of the depth of `[[[[`
+# -- YAML
+
+YAML_SYNTAXES = {"": "yaml", "'": "yaml-single", '"': "json"}  # by the style of a scalar
+DEEP_BLOCK = re.compile(r"(?:[-?:][ \t]+){200}")  # nested lists in one line, each of which takes an object
+DEEPEST_FLOW = 64  # brackets: libyaml's time grows with the square of the depth of `[[[[`
 
 
-def yaml_links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
-    return scan(text, 0, len(text), fields)
-
-
-def scan(text: str, start: int, end: int, fields: Collection[str] = ()) -> Iterator[Found]:
-    """Of a part of a text. What is no YAML is read as text, unless single fields are asked for."""
-    part = text[start:end]
-    found: Iterable[Found] | None = None if _is_deep(part) else _found(part, frozenset(fields))
+def yaml_links(text: str, fields: Collection[str] = ()) -> Iterator[LinkSpan]:
+    """Yield the links of a YAML file. Invalid YAML is read as plain text, or with `fields` not at all."""
+    found: Iterable[LinkSpan] | None = None if _is_deep(text) else _scalar_links(text, frozenset(fields))
     if found is None:
-        found = () if fields else mentions.links(part)
-    for one in found:
-        yield one._replace(start=one.start + start, end=one.end + start)
+        found = () if fields else mentions.text_links(text)
+    yield from found
 
 
 def _is_deep(text: str) -> bool:
@@ -204,39 +197,40 @@ def _is_deep(text: str) -> bool:
     return deepest > DEEPEST_FLOW or DEEP_BLOCK.search(text) is not None
 
 
-class _Spans:
-    """Links by their places alone: what they say is read again from the text."""
+class _CompactLinks:
+    """Stores only the positions of links; their URLs are decoded again from the text, to save memory."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts, self._ends, self._syntaxes = array("I"), array("I"), array("B")
         self._names: list[str] = []
 
-    def add(self, found: Found) -> None:
-        if found.syntax not in self._names:
-            self._names.append(found.syntax)
-        self._starts.append(found.start)
-        self._ends.append(found.end)
-        self._syntaxes.append(self._names.index(found.syntax))
+    def add(self, link: LinkSpan) -> None:
+        if link.syntax not in self._names:
+            self._names.append(link.syntax)
+        self._starts.append(link.start)
+        self._ends.append(link.end)
+        self._syntaxes.append(self._names.index(link.syntax))
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[LinkSpan]:
         for start, end, number in zip(self._starts, self._ends, self._syntaxes, strict=True):
             syntax = self._names[number]
-            yield Found(decode(self._text[start:end], syntax), start, end, syntax)
+            yield LinkSpan(decode(self._text[start:end], syntax), start, end, syntax)
 
 
-def _found(text: str, fields: frozenset[str]) -> _Spans | None:
+def _scalar_links(text: str, fields: frozenset[str]) -> _CompactLinks | None:
+    """Return the links of all values; None for invalid YAML."""
     import yaml
 
-    found = _Spans(text)
-    keys = _Keys()
+    found = _CompactLinks(text)
+    keys = _YamlKeys()
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if isinstance(event, yaml.ScalarEvent):
                 key = keys.scalar(event.value)
                 if key is not None and (not fields or key in fields):
-                    for one in _of_scalar(text, event):
-                        found.add(one)
+                    for link in _links_of_scalar(text, event):
+                        found.add(link)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 keys.opened(is_mapping=isinstance(event, yaml.MappingStartEvent))
             elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
@@ -249,25 +243,25 @@ def _found(text: str, fields: frozenset[str]) -> _Spans | None:
 
 
 @dataclass(slots=True)
-class _Level:
-    """A mapping or a list that is open."""
+class _YamlLevel:
+    """An open mapping or list."""
 
-    key: str  # that its next value belongs to
+    key: str  # of its next value
     is_mapping: bool
-    is_value_next: bool = False  # in a mapping: behind a key
+    is_value_next: bool = False  # in a mapping, after a key
 
 
-class _Keys:
-    """Which key a value belongs to: its own, or that of the list it stands in."""
+class _YamlKeys:
+    """Tracks the key of each value; values in a list have the key of the list."""
 
     def __init__(self) -> None:
-        self._around: list[_Level] = []
+        self._levels: list[_YamlLevel] = []
 
     def scalar(self, value: str = "") -> str | None:
-        """The key of a value; None where it is itself a key."""
-        if not self._around:
+        """Return the key of a value; None if it is a key itself."""
+        if not self._levels:
             return ""
-        level = self._around[-1]
+        level = self._levels[-1]
         if level.is_mapping:
             level.is_value_next = not level.is_value_next
             if level.is_value_next:
@@ -276,17 +270,17 @@ class _Keys:
         return level.key
 
     def opened(self, *, is_mapping: bool) -> None:
-        self._around.append(_Level(self.scalar() or "", is_mapping))
+        self._levels.append(_YamlLevel(self.scalar() or "", is_mapping))
 
     def closed(self) -> None:
-        self._around.pop()
+        self._levels.pop()
 
 
-def _of_scalar(text: str, event: Any) -> Iterator[Found]:
+def _links_of_scalar(text: str, event: Any) -> Iterator[LinkSpan]:
     quotes = 1 if event.style in ("'", '"') else 0
     start, end = event.start_mark.index + quotes, event.end_mark.index - quotes
-    syntax = SYNTAXES.get(event.style or "")
-    if syntax and _YAML_WEB.fullmatch(event.value) and decode(text[start:end], syntax) == event.value:
-        yield Found(event.value, start, end, syntax)
+    syntax = YAML_SYNTAXES.get(event.style or "")
+    if syntax and WHOLE_URL.fullmatch(event.value) and decode(text[start:end], syntax) == event.value:
+        yield LinkSpan(event.value, start, end, syntax)
     else:
         yield from mentions.scan(text, start, end)

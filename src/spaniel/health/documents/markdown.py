@@ -1,8 +1,9 @@
-"""Links of Markdown and MDX documents."""
+"""Finds links, headings and raw HTML in Markdown and MDX, and links in the Markdown cells of notebooks."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import pyromark
 
 from spaniel.health.documents import data, html, mentions
 from spaniel.health.documents.html import MARKDOWN_TAG, links_of
-from spaniel.health.documents.mentions import LINE_END, Found, Stitched
+from spaniel.health.documents.mentions import LINE_END, LinkSpan, MappedText, shifted
 from spaniel.health.documents.quoting import decode, from_markdown
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
 
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
-FRONT_ENDS = {  # YAML may end with dots too
+FRONT_ENDS = {  # YAML may also end with dots
     "---": re.compile(r"^(?:---|[.]{3})[ \t]*+$", re.MULTILINE),
     "+++": re.compile(r"^\+\+\+[ \t]*+$", re.MULTILINE),
 }
-LONGEST_FRONT = 1 << 20
+LONGEST_FRONT = 1 << 20  # characters
 
 OPTIONS = (
     pyromark.Options.ENABLE_TABLES
@@ -31,29 +32,29 @@ OPTIONS = (
     | pyromark.Options.ENABLE_TASKLISTS
 )
 LINKS = frozenset({"Link", "Image"})
-BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "Item"})  # that hold text
-CONTAINERS = frozenset({"BlockQuote", "List", "Item", "FootnoteDefinition"})  # that hold blocks
-ENDS = LINKS | BLOCKS | {"CodeBlock", "HtmlBlock"}
-STYLES = frozenset({"Emphasis", "Strong", "Strikethrough"})  # marks that may be part of a bare address
+TEXT_BLOCKS = frozenset({"Paragraph", "Heading", "TableCell", "Item"})
+CONTAINERS = frozenset({"BlockQuote", "List", "Item", "FootnoteDefinition"})  # blocks that contain blocks
+ENDS = LINKS | TEXT_BLOCKS | {"CodeBlock", "HtmlBlock"}
+STYLES = frozenset({"Emphasis", "Strong", "Strikethrough"})  # their marks may be part of a bare URL
 WWW = re.compile(rb"www\.", re.IGNORECASE)
 CODE_END = re.compile(rb"</code", re.IGNORECASE)
-LONGEST = 16_384  # characters of a destination; what is longer is data
+LONGEST = 16_384  # characters of a destination; anything longer is data
 DEFINITION = re.compile(rb"^[ \t>*+0-9.)-]*+(?P<definition>\[(?!\^)[^\[\]]{1,999}\]:)", re.MULTILINE)
 LABEL = re.compile(r"\[(?:[^\[\]\\]|\\.){0,999}+\]:", re.DOTALL)
-# What separates a destination from what precedes it: blanks, and one line end with the marks of quotes behind it.
+# What may precede a destination: blanks, and one line end with the marks of block quotes after it.
 BEFORE = re.compile(r"[ \t]*+(?:(?:\r\n|\n|\r)[ \t>]*+)?")
 ANGLED = re.compile(r"<((?:[^<>\\\r\n]|\\.)*+)>")
 PLAIN = re.compile(r"(?:[^\s()\\\x00-\x1f\x7f]++|\\.?)++")  # between two parentheses
-LONE_CR = re.compile(r"\r(?!\n)")  # ends a line, which pulldown-cmark does not know
+LONE_CR = re.compile(r"\r(?!\n)")  # a line end that pulldown-cmark does not know
 SURROGATE = re.compile("[\ud800-\udfff]")
-CONTINUATION = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that do not begin a character
-# Characters that are parsed at a time: a tree of "[](a)[](a)…" and its links take 80 bytes for each.
+CONTINUATION = bytes(range(0x80, 0xC0))  # UTF-8 bytes that do not start a character
+# Characters parsed at a time: the tree of "[](a)[](a)…" and its links take 80 bytes per character.
 WINDOW = 1 << 17
-WINDOWS = 16  # a longer document is read in so many parts at the least
-OPENED = frozenset({"CodeBlock", "HtmlBlock"})  # blocks that go on until they are closed
-CLOSED = OPENED | LINKS  # what is not divided where it is part of a block
+WINDOWS = 16  # a longer document is read in at least this many parts
+OPENED = frozenset({"CodeBlock", "HtmlBlock"})  # blocks that continue until they are closed
+CLOSED = OPENED | LINKS  # are not divided inside a block
 FENCE = re.compile(r"`{3,}|~{3,}")
-# How a block of HTML begins, what begins one like it, and what ends it: a line with this, or a blank one.
+# How an HTML block starts, the start of a similar block, and the end: a line that contains this, or a blank line.
 HTML_OPENINGS = [
     (re.compile(begins, re.IGNORECASE), opening, re.compile(ends, re.IGNORECASE) if ends else None)
     for begins, opening, ends in (
@@ -65,32 +66,32 @@ HTML_OPENINGS = [
         ("", "<div>\n", ""),
     )
 ]
-STRIDE = 4096  # bytes between two offsets that are known
+STRIDE = 4096  # bytes between two known offsets
 
-# MDX: statements of a program, comments and values are not Markdown; an indent is not code, a tag begins no block.
+# MDX: statements, comments and values of JavaScript are not Markdown; indentation is not code, a tag starts no block.
 STATEMENT = re.compile(rb"(?:import|export)\b")
 VALUE = re.compile(r"(?<==)\{[^{}\r\n]*+\}")
 WRITTEN = re.compile(r"\S")
 INDENT = re.compile(
     r"^(?P<indent>[ \t]*+)(?P<marks>(?:(?:[-+*>]|\d{1,9}[.)])[ \t]++)*+)(?P<tag><(?=[A-Za-z/!]))?", re.MULTILINE
 )
-NO_BLOCK = "\u2060"  # put before a tag at the start of a line, which then is part of a paragraph
+NO_BLOCK = "\u2060"  # inserted before a tag at the start of a line, to make it part of a paragraph
 
 
 class Heading(NamedTuple):
-    """The source of a heading, without its marks."""
+    """The source of a heading without its marks."""
 
     text: str
 
 
-class Raw(NamedTuple):
-    """Raw HTML, a block or a single tag."""
+class RawHtml(NamedTuple):
+    """A block of raw HTML, or a single tag."""
 
     text: str
 
 
-class Source:
-    """A text and its UTF-8 bytes: pyromark gives byte offsets, and everything else counts characters."""
+class Utf8Text:
+    """A text and its UTF-8 bytes. pyromark returns byte offsets; everything else counts characters."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -104,109 +105,110 @@ class Source:
                 )
 
     def offset(self, at: int) -> int:
+        """Convert a byte offset to characters."""
         if len(self._known) == 1:
             return at
         block = at // STRIDE
         return self._known[block] + len(self.raw[block * STRIDE : at].translate(None, CONTINUATION))
 
+    def span(self, span: dict[str, int]) -> tuple[int, int]:
+        return self.offset(span["start"]), self.offset(span["end"])
+
     def slice(self, start: int, end: int) -> str:
         return self.raw[start:end].decode("utf-8", "replace")
 
 
-def links(text: str, *, mdx: bool = False) -> Iterator[Found]:
-    """In the order of the text."""
-    front, begin = front_matter(text)
-    if front is not None:
-        yield from front
-    if not mdx:
-        yield from _links(text, begin)
-        return
-    whole = _as_markdown(text, begin)
-    for found in _links(whole.text, 0, mdx=True):
-        yield found._replace(start=whole.source(found.start), end=whole.source_end(found.end))
+def markdown_links(text: str) -> Iterator[LinkSpan]:
+    """Yield the links of a Markdown document in their order."""
+    front, start = front_matter(text)
+    yield from front
+    yield from _body_links(text, start)
 
 
-def _links(text: str, begin: int, *, mdx: bool = False) -> Iterator[Found]:
-    for window, moved in _windows(text, begin):
-        for found in sorted(_Reader(window, mdx=mdx).links(), key=lambda found: found.start):
-            yield _moved(found, moved)
+def mdx_links(text: str) -> Iterator[LinkSpan]:
+    """Yield the links of an MDX document in their order."""
+    front, start = front_matter(text)
+    yield from front
+    body = _mdx_as_markdown(text, start)
+    yield from map(body.in_source, _body_links(body.text, 0, mdx=True))
 
 
-def parts(text: str, *, mdx: bool = False) -> Iterator[Heading | Raw]:
-    """The headings and the raw HTML of a document, which give it its anchors."""
-    begin = front_matter(text)[1]
+def _body_links(text: str, start: int, *, mdx: bool = False) -> Iterator[LinkSpan]:
+    for window, moved in _windows(text, start):
+        yield from shifted(sorted(_LinkReader(window, mdx=mdx).links(), key=lambda link: link.start), moved)
+
+
+def _parts(text: str, *, mdx: bool = False) -> Iterator[Heading | RawHtml]:
+    """Yield the headings and the raw HTML of a document, which define its anchors."""
+    start = front_matter(text)[1]
     if mdx:
-        text, begin = _as_markdown(text, begin).text, 0
-    for window, _ in _windows(text, begin):
-        yield from _Reader(window).parts()
+        text, start = _mdx_as_markdown(text, start).text, 0
+    for window, _ in _windows(text, start):
+        yield from _LinkReader(window).parts()
 
 
 def _windows(text: str, begin: int) -> Iterator[tuple[str, int]]:
-    """The text in parts that are read one by one, and what to add to an offset in one: a parser's tree is much larger
-    than its text. A part ends where a block does; a longer block is divided, and its rest begins with what opens it."""
+    """Split a long text, because a parser's tree is much larger than its text; yield each part and the number to add to
+    its offsets. A part ends at the end of a block. A longer block is divided; its rest starts with what opens it."""
     text, opening = LONE_CR.sub("\n", text), ""
     size = max(WINDOW, len(text) // WINDOWS)
     while len(text) - begin > size:
         end = text.rfind("\n", begin + size // 2, begin + size) + 1 or begin + size
         window, moved = opening + text[begin:end], begin - len(opening)
-        cut, following = _Divider(window).cut()
-        if cut <= len(opening):  # nothing but the opening would be read
+        cut, following = _Splitter(window).cut()
+        if cut <= len(opening):  # otherwise only the opening would be read
             cut, following = len(window), ""
         yield window[:cut], moved
         begin, opening = moved + cut, following
     yield opening + text[begin:], begin - len(opening)
 
 
-def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
-    """The links of the fields above the text (YAML, or TOML as text), and where the text begins."""
+def front_matter(text: str) -> tuple[Iterator[LinkSpan], int]:
+    """Return the links of the front matter (YAML, or TOML as plain text), and where the body starts."""
     opened = FRONT.match(text)
     if opened is None:
-        return None, 0
+        return iter(()), 0
     fence = opened["fence"]
     closed = FRONT_ENDS[fence].search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
     if closed is None:
-        return None, 0
-    span = opened.end(), closed.start()
-    found = data.scan(text, *span) if fence == "---" else mentions.scan(text, *span)
-    return found, closed.end()
+        return iter(()), 0
+    front = text[opened.end() : closed.start()]
+    links = data.yaml_links(front) if fence == "---" else mentions.text_links(front)
+    return shifted(links, opened.end()), closed.end()
 
 
-def _moved(found: Found, by: int) -> Found:
-    return found._replace(start=found.start + by, end=found.end + by) if by else found
-
-
-def _events(source: Source) -> Iterator[tuple[Any, dict[str, int]]]:
+def _events(source: Utf8Text) -> Iterator[tuple[Any, dict[str, int]]]:
     text: Any = source.parsed
     events: Any = pyromark.events_with_range(text, options=OPTIONS)
     return iter(events)
 
 
 def _name(value: Any) -> str:
-    """The name of what a Start or an End is about."""
+    """Return the name of the element of a Start or End event."""
     return value if isinstance(value, str) else next(iter(value))
 
 
-class _Divider:
-    """Looks for the last place of a text at which reading may begin anew.
+class _Splitter:
+    """Finds the last position at which a text can be split.
 
-    That is where a block, or an item of a list, begins that is not inside another one: what precedes it has no
-    influence on it but by definitions, and the text of a link by reference is all that depends on these.
+    That is the start of a top-level block or list item. Text before it affects it by reference definitions only, and
+    those only decide whether the text of a reference link is shown.
     """
 
     def __init__(self, text: str) -> None:
-        self._source = Source(text)
+        self._source = Utf8Text(text)
         self._name = ""  # of the last block
         self._start = self._end = 0
-        self._inner = 0  # where a line or a part of the block begins that is not CLOSED
-        self._opened = ("", 0, 0)  # the last of the OPENED blocks, which may be inside others: name, start and end
+        self._inner = 0  # the last start of a line or an element in the block that is not CLOSED
+        self._opened = ("", 0, 0)  # the last of the OPENED blocks, at any depth: name, start, end
 
     def cut(self) -> tuple[int, str]:
-        """Where to cut, and what to put before the rest so that it is read as it would be behind what precedes it."""
+        """Return where to cut, and what to insert before the rest so that it is parsed as before."""
         raw, offset = self._source.raw, self._source.offset
         self._read()
         if line := self._line(self._start):
             return offset(line), ""
-        if not self._name:  # nothing but definitions
+        if not self._name:  # only definitions
             return offset(max(raw.rfind(b"\n["), raw.rfind(b"\n\n")) + 1 or raw.rfind(b"\n") + 1), ""
         if opening := self._opening(*self._opened):
             return offset(raw.rfind(b"\n") + 1), opening
@@ -245,7 +247,7 @@ class _Divider:
                 self._inner = span["end"] if kind in ("SoftBreak", "HardBreak") else span["start"]
 
     def _opening(self, name: str, start: int, end: int) -> str:
-        """What begins a block like this one, if it does not end in this text."""
+        """Return the start of a similar block if this one does not end in this text."""
         raw = self._source.raw
         if not name or raw[end:].strip(b" \t\r\n>"):
             return ""
@@ -263,35 +265,35 @@ class _Divider:
 
 
 def _item(indent: bytes) -> str:
-    """The mark of an item whose content is indented so far; nothing for other marks and for what is not an indent."""
+    """Return the mark of a list item whose content has this indentation; "" for other marks."""
     width = len(indent.expandtabs(4))
     if width < len("- ") or indent.strip(b" \t"):
         return ""
     return "- " if width == len("- ") else f"{'1' * min(width - 2, 9)}. "
 
 
-class _Open(NamedTuple):
+class _OpenLink(NamedTuple):
     """A link or an image whose text is being read."""
 
     name: str
     kind: str  # pyromark's link_type
 
 
-class _Reader:
-    """Reads pyromark's events once, from left to right."""
+class _LinkReader:
+    """Reads pyromark's events once, from start to end."""
 
     def __init__(self, text: str, *, mdx: bool = False) -> None:
         self._mdx, self._skipped = mdx, 0  # everything before this offset is skipped
-        self._source = Source(text)
-        self._open: list[_Open] = []
-        self._text_end = 0  # where the text of the innermost link ends, as far as it was read
+        self._source = Utf8Text(text)
+        self._open: list[_OpenLink] = []
+        self._text_end = 0  # end of the text of the innermost link, so far
         self._in_code = False  # a code block, or <code>
         self._html: list[tuple[str, int, int]] = []
-        self._candidates: list[int] = []  # bytes at which a second definition of a label may begin
-        self._block_end = 0  # of the paragraph, heading or cell that is being read
-        self._no_code_end = False  # no </code> is left in it
+        self._candidates: list[int] = []  # byte offsets of possible second definitions of a label
+        self._block_end = 0  # of the current paragraph, heading or cell
+        self._no_code_end = False  # it has no further </code>
 
-    def parts(self) -> Iterator[Heading | Raw]:
+    def parts(self) -> Iterator[Heading | RawHtml]:
         start = end = -1
         for event, span in _events(self._source):
             if type(event) is str:
@@ -304,17 +306,13 @@ class _Reader:
             elif kind == "End" and name == "Heading":
                 yield Heading(self._source.slice(start, self._heading_end(start, span["end"])))
                 start = -1
-            elif kind in ("InlineHtml", "Html"):
-                yield from self._raw(kind, value, span)
+            elif kind == "InlineHtml":
+                yield RawHtml(value)
+            elif kind == "Html":
+                self._html.append((value, span["start"], span["end"]))
             elif kind == "End" and name == "HtmlBlock":
-                yield Raw("".join(piece for piece, _, _ in self._html))
+                yield RawHtml("".join(piece for piece, _, _ in self._html))
                 self._html.clear()
-
-    def _raw(self, kind: str, value: str, span: dict[str, int]) -> Iterator[Raw]:
-        if kind == "InlineHtml":
-            yield Raw(value)
-        else:
-            self._html.append((value, span["start"], span["end"]))
 
     def _heading_start(self, span: dict[str, int]) -> int:
         raw = self._source.raw
@@ -324,20 +322,20 @@ class _Reader:
         return start
 
     def _heading_end(self, start: int, end: int) -> int:
-        """Before the marks that close a heading, or the line that underlines it."""
+        """Return the end without closing marks or the underline."""
         text = self._source.slice(start, end).rstrip(" \t\r\n")
         lines = re.split(r"\r\n|\n|\r", text)
-        if len(lines) > 1:  # a paragraph that is underlined
+        if len(lines) > 1:  # an underlined heading
             text = text[: len(text) - len(lines[-1])].rstrip(" \t\r\n")
         else:
             unmarked = text.rstrip("#")
             text = unmarked if not unmarked or unmarked[-1] in " \t" else text
         return start + len(text.encode("utf-8", "replace"))
 
-    def links(self) -> Iterator[Found]:  # noqa: C901, PLR0912  one loop: it runs for every word of every document
+    def links(self) -> Iterator[LinkSpan]:  # noqa: C901, PLR0912  one loop, because it runs for every word
         if "]:" in self._source.text:
             yield from self._definitions()
-        run = run_end = -1  # text without markup but emphasis, in which bare addresses are looked for
+        run = run_end = -1  # text without markup except emphasis, where bare URLs are searched for
         for event, span in _events(self._source):
             if span["start"] < self._skipped:
                 continue
@@ -355,7 +353,7 @@ class _Reader:
                     continue
                 if type(value) is dict:
                     [name] = value
-                else:  # a name, or a task's box
+                else:  # a name, or the checkbox of a task
                     name = value
                 if name in STYLES and kind in ("Start", "End"):
                     continue
@@ -378,16 +376,16 @@ class _Reader:
 
     def _start(self, name: str, value: Any, span: dict[str, int]) -> None:
         if name in LINKS:
-            self._open.append(_Open(name, value[name]["link_type"]))
+            self._open.append(_OpenLink(name, value[name]["link_type"]))
             self._text_end = span["start"] + (1 if name == "Link" else 2)
         elif name == "CodeBlock":
             self._in_code = True
-        elif name in BLOCKS:
+        elif name in TEXT_BLOCKS:
             self._block_end, self._no_code_end = span["end"], False
             if self._mdx and name == "Paragraph" and STATEMENT.match(self._source.raw, span["start"]):
                 self._skipped = span["end"]
 
-    def _end(self, name: str, span: dict[str, int]) -> Iterator[Found]:
+    def _end(self, name: str, span: dict[str, int]) -> Iterator[LinkSpan]:
         if name == "HtmlBlock":
             yield from self._html_links()
         elif name not in LINKS:
@@ -395,18 +393,18 @@ class _Reader:
         else:
             ended = self._open.pop()
             if self._in_code or any(outer.name == "Image" for outer in self._open):
-                return  # the text of a picture is shown as text
+                return  # the alternative text of an image is plain text
             if ended.kind == "Inline":
                 at = self._source.raw.find(b"(", self._text_end, span["end"])
                 text = self._source.text
                 yield from _destination(text, _past(BEFORE, text, self._source.offset(at + 1)))
             elif ended.kind == "Autolink":
                 start, end = self._source.offset(span["start"] + 1), self._source.offset(span["end"] - 1)
-                yield Found(decode(self._source.text[start:end], "autolink"), start, end, "autolink")
+                yield LinkSpan(decode(self._source.text[start:end], "autolink"), start, end, "autolink")
 
-    def _raw_html(self, kind: str, value: str, span: dict[str, int]) -> Iterator[Found]:
+    def _raw_html(self, kind: str, value: str, span: dict[str, int]) -> Iterator[LinkSpan]:
         if kind == "Html":
-            start, end = self._source.offset(span["start"]), self._source.offset(span["end"])
+            start, end = self._source.span(span)
             self._html.append((self._source.text[start:end], start, end))
         elif tag := MARKDOWN_TAG.match(value):
             if not tag["name"]:
@@ -420,44 +418,41 @@ class _Reader:
             self._no_code_end = CODE_END.search(self._source.raw, at, self._block_end) is None
         return not self._no_code_end
 
-    def _tag_links(self, tag: re.Match[str], span: dict[str, int]) -> Iterator[Found]:
-        """Of a tag, whose further lines may stand behind the marks of a quote."""
-        start, end = self._source.offset(span["start"]), self._source.offset(span["end"])
+    def _tag_links(self, tag: re.Match[str], span: dict[str, int]) -> Iterator[LinkSpan]:
+        """Yield the links of a tag. Its later lines may follow the marks of a block quote."""
+        start, end = self._source.span(span)
         written, text = tag.string, self._source.text
         if len(written) == end - start:
-            yield from (_moved(found, start) for found in links_of(tag))
+            yield from shifted(links_of(tag), start)
             return
         pieces: list[tuple[str, int, int]] = []
         at = start
-        for line in written.splitlines(keepends=True):  # each is the end of a line of the source
+        for line in written.splitlines(keepends=True):  # each is the end of a source line
             stop = LINE_END.search(text, at, end)
             at = stop.end() if stop else end
             pieces.append((line, at - len(line), at))
-        whole = Stitched(pieces)
-        for found in links_of(tag):
-            yield found._replace(start=whole.source(found.start), end=whole.source_end(found.end))
+        yield from map(MappedText(pieces).in_source, links_of(tag))
 
-    def _html_links(self) -> Iterator[Found]:
-        """Of a block of raw HTML, whose lines may stand behind the marks of a quote."""
-        whole = Stitched(self._html)
-        for found in html.links(whole.text, is_part=True):
-            yield found._replace(start=whole.source(found.start), end=whole.source_end(found.end))
+    def _html_links(self) -> Iterator[LinkSpan]:
+        """Yield the links of an HTML block. Its lines may follow the marks of a block quote."""
+        block = MappedText(self._html)
+        yield from map(block.in_source, html.html_links(block.text, is_part=True))
         self._html = []
 
-    def _bare(self, start: int, end: int) -> Iterator[Found]:
-        """Addresses that stand in text without marks around them."""
+    def _bare(self, start: int, end: int) -> Iterator[LinkSpan]:
+        """Yield the bare URLs of a run of text."""
         raw = self._source.raw
         if raw.find(b"://", start, end) < 0 and not WWW.search(raw, start, end):
             return
         text, at, limit = self._source.text, self._source.offset(start), self._source.offset(end)
-        while found := mentions.BEGINS.search(text, at, limit):
-            stop = mentions.end_of(text, found, limit)
+        while found := mentions.URL_START.search(text, at, limit):
+            stop = mentions.url_end(text, found, limit)
             if stop is not None:
-                yield mentions.made(text, found.start(), stop)
+                yield mentions.bare_link(text, found.start(), stop)
             at = stop or found.end()
 
-    def _definitions(self) -> Iterator[Found]:
-        """The first definition of each label, and where further ones may begin: they are no part of any block."""
+    def _definitions(self) -> Iterator[LinkSpan]:
+        """Yield the first definition of each label, and note where others may start; they are not part of any block."""
         defined = pyromark.reference_definitions(self._source.parsed, options=OPTIONS)
         known = {definition["span"]["start"] for definition in defined.values()}
         for start in known:
@@ -466,13 +461,13 @@ class _Reader:
             found = (match.start("definition") for match in DEFINITION.finditer(self._source.raw))
             self._candidates = [start for start in found if start not in known]
 
-    def _definition(self, start: int) -> Iterator[Found]:
+    def _definition(self, start: int) -> Iterator[LinkSpan]:
         text = self._source.text
         if label := LABEL.match(text, self._source.offset(start)):
             yield from _destination(text, _past(BEFORE, text, label.end()))
 
     def _drop_candidates(self, span: dict[str, int]) -> None:
-        """What is text of a block is not a definition."""
+        """Drop candidates inside a block: they are text, not definitions."""
         first = bisect_left(self._candidates, span["start"])
         del self._candidates[first : bisect_left(self._candidates, span["end"], first)]
 
@@ -488,14 +483,14 @@ def _past(pattern: re.Pattern[str], text: str, start: int) -> int:
     return found.end() if found else start
 
 
-def _destination(text: str, start: int) -> Iterator[Found]:
-    """The destination that begins here; none if it is empty."""
+def _destination(text: str, start: int) -> Iterator[LinkSpan]:
+    """Yield the link destination that starts here, unless it is empty."""
     if text.startswith("<", start):
         if (angled := ANGLED.match(text, start)) and (url := from_markdown(angled[1])):
-            yield Found(url, *angled.span(1), "markdown-angled")
+            yield LinkSpan(url, *angled.span(1), "markdown-angled")
         return
     at, depth = start, 0
-    while True:  # up to white space, or to a parenthesis that closes more than was opened
+    while True:  # up to white space or an unmatched closing parenthesis
         at = _past(PLAIN, text, at)
         if text.startswith("(", at):
             depth += 1
@@ -505,15 +500,15 @@ def _destination(text: str, start: int) -> Iterator[Found]:
             break
         at += 1
     if 0 < at - start < LONGEST:
-        yield Found(from_markdown(text[start:at]), start, at, "markdown")
+        yield LinkSpan(from_markdown(text[start:at]), start, at, "markdown")
 
 
-def _as_markdown(text: str, begin: int) -> Stitched:
-    """MDX as Markdown that has the same links."""
-    plain = _without_program(text)
+def _mdx_as_markdown(text: str, start: int) -> MappedText:
+    """Convert MDX to Markdown with the same links."""
+    plain = _without_code(text)
     pieces: list[tuple[str, int, int]] = []
-    at = begin
-    for line in INDENT.finditer(plain, begin):
+    at = start
+    for line in INDENT.finditer(plain, start):
         if line["indent"]:
             pieces.append((plain[at : line.start()], at, line.start()))
             at = line.end("indent")
@@ -523,11 +518,11 @@ def _as_markdown(text: str, begin: int) -> Stitched:
                 (NO_BLOCK, line.start("tag"), line.start("tag")),
             )
             at = line.start("tag")
-    return Stitched([*(piece for piece in pieces if piece[0]), (plain[at:], at, len(plain))])
+    return MappedText([*(piece for piece in pieces if piece[0]), (plain[at:], at, len(plain))])
 
 
-def _without_program(text: str) -> str:
-    """The text with marks that mean nothing in place of comments and values, character for character."""
+def _without_code(text: str) -> str:
+    """Replace JavaScript comments and values by characters without a meaning, one for one."""
     made: list[str] = []
     at = 0
     while (begin := text.find("{/*", at)) >= 0 and (end := text.find("*/", begin + 3)) >= 0:
@@ -536,5 +531,119 @@ def _without_program(text: str) -> str:
     return VALUE.sub(lambda found: f'"{" " * (len(found[0]) - 2)}"', "".join([*made, text[at:]]))
 
 
-def mdx_links(text: str) -> Iterator[Found]:
-    return links(text, mdx=True)
+# -- Anchors
+
+ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*(?:[^{}]*[ \t])?#(?P<id>[\w:.-]+)[^{}]*\}[ \t]*\Z")
+INLINE_LINK = re.compile(
+    r"!?\[(?P<text>(?:[^\[\]\\]|\\.){0,999}+)\](?:\((?:[^()\\]|\\.|\([^()]{0,999}+\)){0,4999}+\)|\[[^\]]{0,999}+\])"
+)
+TAG = re.compile(r"<[A-Za-z/!][^<>]{0,999}+>")
+SLUG_CATEGORIES = frozenset({"L", "M", "Nd", "Pc"})  # letters, marks and digits, but not "①" or "½"
+EMOJI_STYLE = "\ufe0f"  # follows a character that is shown as an emoji; GitHub keeps it, because it is a mark
+EMPHASIS = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_]{1,999}?)(?<=\S)\1(?!\w)")
+
+
+def mdx_anchors(text: str) -> Iterator[str]:
+    return markdown_anchors(text, mdx=True)
+
+
+def markdown_anchors(text: str, *, mdx: bool = False) -> Iterator[str]:
+    """Yield the anchors of headings, as on GitHub, and the ids of raw HTML."""
+    headings: list[str] = []
+    for part in _parts(text, mdx=mdx):
+        if "<" in part.text:
+            yield from html.html_anchors(part.text, is_part=True)
+        if isinstance(part, Heading):
+            if named := ATTRIBUTES.search(part.text[-1000:]):
+                yield named["id"]
+            headings.append(part.text)  # whole, because GitHub has no such ids
+    taken: dict[str, int] = {}
+    for heading in headings:
+        name = base = slug(heading)
+        count = taken.get(base, 0)
+        while name in taken:  # the second heading with a name gets `-1`, the third `-2`
+            count += 1
+            name = f"{base}-{count}"
+        taken[base] = count
+        taken.setdefault(name, 0)
+        yield name
+        if EMOJI_STYLE in name:
+            yield name.replace(EMOJI_STYLE, "")  # as other sites make it
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub makes of a heading: lower case, hyphens for blanks, no punctuation.
+
+    >>> slug("What's new? `v2`")
+    'whats-new-v2'
+    """
+    shown = TAG.sub("", INLINE_LINK.sub(_link_text, INLINE_LINK.sub(_link_text, heading)))
+    plain = from_markdown(EMPHASIS.sub(r"\2", shown)).strip().lower()
+    return "".join(char for char in plain if _is_in_slug(char)).replace(" ", "-")
+
+
+def _link_text(link: re.Match[str]) -> str:
+    return link["text"]
+
+
+def _is_in_slug(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char in "- " or category in SLUG_CATEGORIES or category[0] in SLUG_CATEGORIES
+
+
+# -- Notebooks
+
+MARKDOWN_CELLS = frozenset({"markdown", "heading"})
+CELL = 2  # depth of brackets in a cell: {"cells": [{
+
+
+def notebook_links(text: str) -> Iterator[LinkSpan]:
+    """Yield the links of the Markdown cells of a Jupyter notebook."""
+    cells = _Cells()
+    for token in data.TOKEN.finditer(text):
+        if token["string"] is None:
+            if parts := cells.bracket(token[0]):
+                cell = data.unescaped_json(parts)
+                yield from data.links_in_json(cell, markdown_links(cell.text))
+        elif data.COLON.match(text, token.end()):
+            cells.key(decode(token["string"], "json"))
+        else:
+            cells.value(token["string"], token.start("string"))
+
+
+class _Cells:
+    """Collects the sources of cells, each a string or a list of lines, from brackets, keys and strings."""
+
+    def __init__(self) -> None:
+        self._keys: list[str] = []
+        self._source: list[tuple[int, str]] = []
+        self._is_markdown = False
+
+    def bracket(self, sign: str) -> list[tuple[int, str]]:
+        """Return the source of a Markdown cell that ends with this bracket."""
+        if sign in ("{", "["):
+            self._keys.append("")
+            if self._depth == CELL + 1:
+                self._source, self._is_markdown = [], False
+            return []
+        ended = self._source if self._depth == CELL + 1 and self._is_markdown else []
+        if self._keys:
+            self._keys.pop()
+        return ended
+
+    @property
+    def _depth(self) -> int:
+        """The depth of brackets in the list of cells; 0 outside."""
+        return len(self._keys) if self._keys and self._keys[0] == "cells" else 0
+
+    def key(self, name: str) -> None:
+        if self._keys:
+            self._keys[-1] = name
+
+    def value(self, written: str, start: int) -> None:
+        if not CELL < self._depth <= CELL + 2:
+            return
+        if self._keys[CELL] == "cell_type":
+            self._is_markdown = written in MARKDOWN_CELLS
+        elif self._keys[CELL] == "source":
+            self._source.append((start, written))

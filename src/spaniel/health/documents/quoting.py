@@ -1,4 +1,4 @@
-"""How an address is written in each syntax, and read again: escapes, references, quotes."""
+"""Reads and writes URLs in each syntax: escapes, character references, quotes."""
 
 from __future__ import annotations
 
@@ -11,41 +11,47 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Way = Callable[[str], str]
-
 PUNCTUATION = r"[!-/:-@\[-`{-~]"
-# CommonMark resolves references that end with a semicolon and no others: `?a=1&copy=2` stays what it is.
+# CommonMark resolves only references that end with a semicolon: `?a=1&copy=2` is left as it is.
 REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 IN_MARKDOWN = re.compile(rf"\\(?P<escaped>{PUNCTUATION})|{REFERENCE}")
 REFERENCES = re.compile(REFERENCE)
-# HTML attributes resolve some without one too, unless `=` or a letter follows (HTML 13.2.5.73).
+# HTML attributes resolve some references without a semicolon, unless `=` or a letter follows (HTML 13.2.5.73).
 IN_ATTRIBUTES = re.compile(
     r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|(?P<name>[A-Za-z][A-Za-z0-9]{0,31}+)(?P<end>;|(?!=)))"
 )
 NOT_IN_URLS = re.compile(r"[\t\n\r]")
 BLANKS = " \t\n\r\f\v"
 IN_RST = re.compile(r"\\(?P<blank>\s)|\\(?P<escaped>.)|\s")
-CANNOT_STAND = re.compile(r"[\s<>\x00-\x1f\x7f]")
+UNSAFE = re.compile(r"[\s<>\x00-\x1f\x7f]")
 INNER = ">"  # "json>markdown": Markdown in a JSON string
 
 
 def decode(written: str, syntax: str) -> str:
-    """The address that is meant by what is written."""
+    """Return the URL that is written in this syntax.
+
+    >>> decode("https://a.example/?x=1&amp;y=2", "attribute")
+    'https://a.example/?x=1&y=2'
+    """
     outer, inside, inner = syntax.partition(INNER)
     if inside:
-        return decode(WAYS[outer][0](written), inner)
-    return WAYS[syntax][0](written)
+        return decode(SYNTAXES[outer][0](written), inner)
+    return SYNTAXES[syntax][0](written)
 
 
 def encode(url: str, syntax: str) -> str:
-    """The address as it is to be written. What cannot be written so is known by `decode`, which then differs."""
+    """Write a URL in this syntax. If the syntax cannot express it, `decode` returns something else.
+
+    >>> encode("https://a.example/?x=1&y=2", "attribute")
+    'https://a.example/?x=1&amp;y=2'
+    """
     outer, inside, inner = syntax.partition(INNER)
     if inside:
-        return WAYS[outer][1](encode(url, inner))
-    return WAYS[syntax][1](url)
+        return SYNTAXES[outer][1](encode(url, inner))
+    return SYNTAXES[syntax][1](url)
 
 
-def _same(text: str) -> str:
+def _unchanged(text: str) -> str:
     return text
 
 
@@ -60,8 +66,8 @@ def from_markdown(written: str) -> str:
 
 
 def _to_markdown(url: str) -> str:
-    """Brackets stay where they come in pairs; `|` would end the cell of a table."""
-    text = _escape_references(CANNOT_STAND.sub(_percent, url).replace("\\", "\\\\").replace("|", "\\|"))
+    """Escape parentheses unless they are balanced, and `|`, which would end a table cell."""
+    text = _escape_references(UNSAFE.sub(_percent, url).replace("\\", "\\\\").replace("|", "\\|"))
     return text if _is_balanced(text) else re.sub(r"[()]", r"\\\g<0>", text)
 
 
@@ -88,11 +94,11 @@ def _from_autolink(written: str) -> str:
 
 
 def _to_autolink(url: str) -> str:
-    return _escape_references(CANNOT_STAND.sub(_percent, url))
+    return _escape_references(UNSAFE.sub(_percent, url))
 
 
 def _to_bare(url: str) -> str:
-    return CANNOT_STAND.sub(_percent, url)
+    return UNSAFE.sub(_percent, url)
 
 
 def _from_www(written: str) -> str:
@@ -100,7 +106,7 @@ def _from_www(written: str) -> str:
 
 
 def _to_www(url: str) -> str:
-    """Only http can be left out; any other address is written whole, and is then no such link any more."""
+    """Only http:// can be omitted. Any other URL is written with its scheme, and `decode` then differs."""
     return _to_bare(url.removeprefix("http://") if url.startswith("http://www.") else url)
 
 
@@ -116,20 +122,16 @@ def _attribute_reference(found: re.Match[str]) -> str:
     return html5.get(name + found["end"], found[0])
 
 
+ATTRIBUTE_ESCAPES = str.maketrans({"&": "&amp;", '"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;"})
+
+
 def _to_attribute(url: str) -> str:
-    """Safe in double quotes, in single ones and in none."""
-    text = re.sub(r"[\s\x00-\x1f\x7f`]", _percent, url)
-    return (
-        text.replace("&", "&amp;")
-        .replace('"', "&quot;")
-        .replace("'", "&#39;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-    )
+    """Safe in double quotes, in single quotes, and without quotes."""
+    return re.sub(r"[\s\x00-\x1f\x7f`]", _percent, url).translate(ATTRIBUTE_ESCAPES)
 
 
 def _to_srcset(url: str) -> str:
-    """A comma at an end of it would end the candidate."""
+    """Escape a comma at either end, which would separate candidates."""
     return _to_attribute(re.sub(r"^,+|,+$", _percent, url))
 
 
@@ -149,7 +151,7 @@ def _from_single(written: str) -> str:
 
 
 def _to_single(url: str) -> str:
-    return CANNOT_STAND.sub(_percent, url).replace("'", "''")
+    return UNSAFE.sub(_percent, url).replace("'", "''")
 
 
 def _from_csv(written: str) -> str:
@@ -161,7 +163,7 @@ def _to_csv(url: str) -> str:
 
 
 def _from_rst(written: str) -> str:
-    """Blanks are for the lines of the source, unless they are escaped: so docutils has it."""
+    """White space is removed unless it is escaped, as in docutils."""
     return IN_RST.sub(lambda found: " " if found["blank"] else found["escaped"] or "", written)
 
 
@@ -170,20 +172,20 @@ def _to_rst(url: str) -> str:
     return f"{text[:-1]}\\_" if text.endswith("_") else text
 
 
-WAYS: dict[str, tuple[Way, Way]] = {
+SYNTAXES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {  # how a URL is read and written
     "markdown": (from_markdown, _to_markdown),
     "markdown-angled": (from_markdown, _to_angled),
     "autolink": (_from_autolink, _to_autolink),
-    "bare": (_same, _to_bare),
+    "bare": (_unchanged, _to_bare),
     "www": (_from_www, _to_www),
     "attribute": (from_attribute, _to_attribute),
     "srcset": (from_attribute, _to_srcset),
     "xml": (from_attribute, _to_attribute),
     "json": (_from_json, _to_json),
-    "yaml": (_same, _to_bare),
+    "yaml": (_unchanged, _to_bare),
     "yaml-single": (_from_single, _to_single),
-    "csv": (_same, _same),
+    "csv": (_unchanged, _unchanged),
     "csv-quoted": (_from_csv, _to_csv),
     "rst": (_from_rst, _to_rst),
-    "argument": (_same, _same),
+    "argument": (_unchanged, _unchanged),
 }

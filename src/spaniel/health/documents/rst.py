@@ -1,14 +1,14 @@
-"""Links in reStructuredText: targets, embedded and standing ones, pictures; literal blocks and comments left alone."""
+"""Finds links in reStructuredText: targets, embedded and bare URLs, images; not in literal blocks and comments."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.documents import html, mentions
-from spaniel.health.documents.mentions import Found, Stitched
+from spaniel.health.documents.mentions import LinkSpan, MappedText, shifted
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ EXPLICIT = re.compile(r"[ \t]*+(?:\.\.(?=[ \t]|$)|__(?=[ \t]))[ \t]*+")
 TARGET = re.compile(r"(?:_(?P<name>`(?:[^`\\]|\\.)*+`|(?:[^:\\\r\n]|\\.|:(?![ \t]|$))++):|__:)(?:[ \t]++|$)")
 DIRECTIVE = re.compile(r"(?:\|[^|\r\n]+\|[ \t]++)?(?P<name>[A-Za-z][\w.:+-]*?)[ \t]?::(?:[ \t]++|$)")
 FOOTNOTE = re.compile(r"\[(?:\d+|#[\w.-]*|\*|[A-Za-z][\w.-]*)\](?:[ \t]++|$)")
-PICTURES = frozenset({"image", "figure"})
-# What these hold is no text: code, pages of another kind, formulas, lists of names.
+IMAGES = frozenset({"image", "figure"})
+# Directives whose content is not text: code, pages of another kind, formulas, lists of names.
 _LITERAL = (
     "code code-block sourcecode highlight literalinclude raw math prompt productionlist doctest testcode testoutput "
     "testsetup testcleanup include csv-table toctree graphviz mermaid digraph graph uml ipython jupyter-execute"
@@ -31,14 +31,14 @@ OPTION = re.compile(r"[ \t]*+:(?P<name>[\w-]+):(?:[ \t]++(?P<value>\S.*)?|$)")
 DOCTEST = re.compile(r"[ \t]*+>>>(?:[ \t]|$)")
 INLINE = re.compile(
     rf"\\.|``(?P<literal>(?:[^`]|`(?!`))*+)``|`(?P<text>(?:[^`\\]|\\.)*+)`(?P<mark>__?)?"
-    rf"|{mentions.BEGINS.pattern}",
+    rf"|{mentions.URL_START.pattern}",
     re.IGNORECASE | re.DOTALL,
 )
 EMBEDDED = re.compile(r"(?:\A|\s)<(?P<url>[^<>]++)>\Z")
 
 
-class Row(NamedTuple):
-    """A line, without its end."""
+class SourceLine(NamedTuple):
+    """A line without its end."""
 
     start: int
     end: int
@@ -46,12 +46,13 @@ class Row(NamedTuple):
     is_blank: bool
 
 
-def links(text: str) -> Iterator[Found]:
-    return _Reader(text).read()
+def rst_links(text: str) -> Iterator[LinkSpan]:
+    """Yield the links of a document."""
+    return _RstReader(text).read()
 
 
-class Rows(Sequence[Row]):
-    """The lines of a text. Only their places are kept, since a text may have as many lines as characters."""
+class SourceLines:
+    """The lines of a text. Only their positions are stored, because a text may have as many lines as characters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -65,87 +66,85 @@ class Rows(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._starts)
 
-    @overload
-    def __getitem__(self, number: int) -> Row: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Row]: ...
-    def __getitem__(self, number: int | slice) -> Row | list[Row]:
-        if isinstance(number, slice):
-            return [self[each] for each in range(*number.indices(len(self)))]
+    def __getitem__(self, number: int) -> SourceLine:
         start, end = self._starts[number], self._ends[number]
         blank = INDENT.match(self._text, start, end)
         begins = blank.end() if blank else start
-        return Row(start, end, len(self._text[start:begins].expandtabs()), begins == end)
+        return SourceLine(start, end, len(self._text[start:begins].expandtabs()), begins == end)
+
+    def __iter__(self) -> Iterator[SourceLine]:
+        return map(self.__getitem__, range(len(self)))
 
 
-class _Reader:
-    """Goes through the lines, each once."""
+class _RstReader:
+    """Reads each line once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._rows = Rows(text)
-        self._found: list[Found] = []
-        self._prose: Iterable[Row] = ()  # lines of the block whose links are still to be read
+        self._lines = SourceLines(text)
+        self._found: list[LinkSpan] = []
+        self._prose: Iterable[SourceLine] = ()  # lines of the current block whose links are not read yet
 
-    def read(self) -> Iterator[Found]:
+    def read(self) -> Iterator[LinkSpan]:
         at = 0
-        while at < len(self._rows):
+        while at < len(self._lines):
             at = self._block(at)
             yield from sorted(self._found, key=lambda found: found.start)
             self._found.clear()
             yield from self._inline_links()
 
     def _block(self, at: int) -> int:
-        """Reads what begins in a line, and says where what follows begins."""
-        row = self._rows[at]
-        if row.is_blank:
+        """Read the block that starts at a line; return the number of the line after it."""
+        line = self._lines[at]
+        if line.is_blank:
             return at + 1
-        explicit = EXPLICIT.match(self._text, row.start, row.end)
+        explicit = EXPLICIT.match(self._text, line.start, line.end)
         if explicit:
             return self._explicit(at, explicit)
-        if DOCTEST.match(self._text, row.start, row.end):
+        if DOCTEST.match(self._text, line.start, line.end):
             return self._to_blank(at)
         end = self._to_blank(at)
-        for number in range(at + 1, end):  # a paragraph ends where explicit markup of the same indent begins
-            if EXPLICIT.match(self._text, self._rows[number].start, self._rows[number].end):
+        for number in range(at + 1, end):  # explicit markup ends a paragraph
+            if EXPLICIT.match(self._text, self._lines[number].start, self._lines[number].end):
                 end = number
                 break
-        self._prose = (self._rows[number] for number in range(at, end))
-        last = self._rows[end - 1]
+        self._prose = (self._lines[number] for number in range(at, end))
+        last = self._lines[end - 1]
         if self._text[last.start : last.end].rstrip().endswith("::"):
-            return self._past_block(end, min(self._rows[number].indent for number in range(at, end)))
+            return self._past_block(end, min(self._lines[number].indent for number in range(at, end)))
         return end
 
     def _to_blank(self, at: int) -> int:
-        while at < len(self._rows) and not self._rows[at].is_blank:
+        while at < len(self._lines) and not self._lines[at].is_blank:
             at += 1
         return at
 
     def _past_block(self, at: int, indent: int) -> int:
-        """Behind all lines that are further in."""
-        while at < len(self._rows) and (self._rows[at].is_blank or self._rows[at].indent > indent):
+        """Skip the lines with more indentation."""
+        while at < len(self._lines) and (self._lines[at].is_blank or self._lines[at].indent > indent):
             at += 1
         return at
 
-    def _explicit(self, at: int, begun: re.Match[str]) -> int:
-        row, start = self._rows[at], begun.end()
-        if begun[0].strip() == "__":
-            return self._target(at, start, row.indent)
-        if target := TARGET.match(self._text, start, row.end):
-            return self._target(at, target.end(), row.indent)
-        if directive := DIRECTIVE.match(self._text, start, row.end):
+    def _explicit(self, at: int, marker: re.Match[str]) -> int:
+        """Read explicit markup: a target, a directive, a footnote or a comment."""
+        line, start = self._lines[at], marker.end()
+        if marker[0].strip() == "__":
+            return self._target(at, start, line.indent)
+        if target := TARGET.match(self._text, start, line.end):
+            return self._target(at, target.end(), line.indent)
+        if directive := DIRECTIVE.match(self._text, start, line.end):
             return self._directive(at, directive)
-        if footnote := FOOTNOTE.match(self._text, start, row.end):
-            self._prose = [Row(footnote.end(), row.end, row.indent, is_blank=False)]
+        if footnote := FOOTNOTE.match(self._text, start, line.end):
+            self._prose = [SourceLine(footnote.end(), line.end, line.indent, is_blank=False)]
             return at + 1
-        return self._past_block(at + 1, row.indent)  # a comment
+        return self._past_block(at + 1, line.indent)  # a comment
 
     def _target(self, at: int, start: int, indent: int) -> int:
-        """An address may go on in the next lines; white space in it does not count."""
+        """Read a target, which may continue on the next lines. White space in it is ignored."""
         end = at + 1
-        while end < len(self._rows) and not self._rows[end].is_blank and self._rows[end].indent > indent:
+        while end < len(self._lines) and not self._lines[end].is_blank and self._lines[end].indent > indent:
             end += 1
-        stop = self._rows[end - 1].end
+        stop = self._lines[end - 1].end
         written = self._text[start:stop].rstrip()
         begin = start + len(written) - len(written.lstrip())
         self._add(begin, start + len(written))
@@ -156,30 +155,27 @@ class _Reader:
         is_alias = written.endswith("_") and not written.endswith("\\_") and "/" not in written
         url = decode(written, "rst")
         if url and not is_alias:
-            self._found.append(Found(url, start, end, "rst"))
+            self._found.append(LinkSpan(url, start, end, "rst"))
 
     def _directive(self, at: int, directive: re.Match[str]) -> int:
-        row, name = self._rows[at], directive["name"].lower()
-        if name in PICTURES:
-            written = self._text[directive.end() : row.end].rstrip()
+        line, name = self._lines[at], directive["name"].lower()
+        if name in IMAGES:
+            written = self._text[directive.end() : line.end].rstrip()
             self._add(directive.end(), directive.end() + len(written))
-            return self._options(at + 1, row.indent)
+            return self._options(at + 1, line.indent)
         if name in LITERAL:
-            end = self._past_block(at + 1, row.indent)
-            if name == "raw" and "html" in self._text[directive.end() : row.end].lower().split():
-                self._raw_html(row.end, self._rows[end - 1].end)
+            end = self._past_block(at + 1, line.indent)
+            if name == "raw" and "html" in self._text[directive.end() : line.end].lower().split():
+                part = self._text[line.end : self._lines[end - 1].end]
+                self._found += shifted(html.html_links(part, is_part=True), line.end)
             return end
-        self._prose = [Row(directive.end(), row.end, row.indent, is_blank=False)]
+        self._prose = [SourceLine(directive.end(), line.end, line.indent, is_blank=False)]
         return at + 1
 
-    def _raw_html(self, start: int, end: int) -> None:
-        for found in html.links(self._text[start:end], is_part=True):
-            self._found.append(found._replace(start=start + found.start, end=start + found.end))
-
     def _options(self, at: int, indent: int) -> int:
-        """Of a picture: where it leads."""
-        while at < len(self._rows) and self._rows[at].indent > indent and not self._rows[at].is_blank:
-            option = OPTION.match(self._text, self._rows[at].start, self._rows[at].end)
+        """Read the options of an image; its target is a link."""
+        while at < len(self._lines) and self._lines[at].indent > indent and not self._lines[at].is_blank:
+            option = OPTION.match(self._text, self._lines[at].start, self._lines[at].end)
             if option is None:
                 break
             if option["name"] == "target" and option["value"]:
@@ -188,26 +184,42 @@ class _Reader:
             at += 1
         return at
 
-    def _inline_links(self) -> Iterator[Found]:
-        """One by one: a paragraph may be as long as a document."""
-        rows, self._prose, at = self._prose, (), 0
-        whole = Stitched(((self._text[row.start : row.end], row.start, row.end) for row in rows), "\n")
+    def _inline_links(self) -> Iterator[LinkSpan]:
+        """Yield them one by one, because a paragraph may be as long as a document."""
+        lines, self._prose, at = self._prose, (), 0
+        whole = MappedText(((self._text[line.start : line.end], line.start, line.end) for line in lines), "\n")
         while found := INLINE.search(whole.text, at):
             at = self._inline_one(whole, found)
             yield from self._found
             self._found.clear()
 
-    def _inline_one(self, whole: Stitched, found: re.Match[str]) -> int:
+    def _inline_one(self, whole: MappedText, found: re.Match[str]) -> int:
         if found["text"] is not None:
             if found["mark"] and (link := EMBEDDED.search(found["text"])):
                 start = found.start("text") + link.start("url")
-                self._add(whole.source(start), whole.source_end(start + len(link["url"])))
+                self._add(whole.source_start(start), whole.source_end(start + len(link["url"])))
             return found.end()
         if found["literal"] is not None or found[0][0] == "\\":
             return found.end()
-        end = mentions.end_of(whole.text, found, len(whole.text))
+        end = mentions.url_end(whole.text, found, len(whole.text))
         if end is None:
             return found.end()
-        one = mentions.made(whole.text, found.start(), end)
-        self._found.append(one._replace(start=whole.source(one.start), end=whole.source_end(one.end)))
+        self._found.append(whole.in_source(mentions.bare_link(whole.text, found.start(), end)))
         return end
+
+
+UNDERLINES = re.compile(r"([=\-`:'\"~^_*+#<>!$%&(),./;?@\[\\\]{|}])\1*[ \t]*\Z")
+
+
+def rst_anchors(text: str) -> Iterator[str]:
+    """Yield the anchors of titles and targets, named as by docutils."""
+    for title, line in pairwise(SourceLines(text)):
+        shown, under = text[title.start : title.end].strip(), text[line.start : line.end].rstrip()
+        if shown and UNDERLINES.fullmatch(under) and len(under) >= len(shown):
+            yield _docutils_id(shown)
+    for found in re.finditer(r"^[ \t]*\.\.[ \t]+_`?([^:`\r\n]+)`?:", text, re.MULTILINE):
+        yield _docutils_id(found[1])
+
+
+def _docutils_id(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

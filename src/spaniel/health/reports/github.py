@@ -1,11 +1,11 @@
-"""Annotations on the lines of a pull request: workflow commands, as GitHub reads them from a job's output."""
+"""Annotations on the lines of a pull request: GitHub reads these workflow commands from the output of a job."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.report import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
+from spaniel.health.reports import LONGEST, details, label, needs_attention, places_of, totals, warnings
 from spaniel.health.summary import fails
 from spaniel.verdicts import Verdict
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked, Place
-    from spaniel.health.reports.report import ReportContext
+    from spaniel.health.reports import ReportContext
     from spaniel.health.summary import Summary
 
 
 class GithubReport:
-    """A line for each place. A URL or a file name cannot begin a command of its own: line ends are escaped."""
+    """Writes one line for each place. Line ends are escaped, so that no URL or file name can start a command."""
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
 
     def add(self, checked: Checked) -> None:
-        if is_worth_telling(checked):
+        if needs_attention(checked):
             for place in places_of(checked):
                 self._write(checked, place)
 
@@ -34,7 +34,7 @@ class GithubReport:
         self._out.write(f"::notice title=Link check::{_message(totals(summary))}\n")
 
     def _write(self, checked: Checked, place: Place) -> None:
-        known = self._context.is_known is not None and self._context.is_known(checked, place)
+        known = self._context.is_known_failure(checked, place)
         level = "error" if not known and fails(checked, self._context.fail_on) else "warning"
         if known or (level != "error" and checked.verdict is Verdict.MOVED):
             level = "notice"
@@ -56,3 +56,6 @@ def _message(text: str) -> str:
 
 def _property(text: str) -> str:
     return _message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+open_report = GithubReport

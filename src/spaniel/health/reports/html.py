@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: filtered in place, with the history of each link."""
+"""One self-contained HTML file with filters and the history of each link."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
 from spaniel.health.links import Remark, word_of
-from spaniel.health.reports.report import (
+from spaniel.health.reports import (
     LONGEST,
     WORDS,
     details,
-    is_worth_telling,
     label,
+    needs_attention,
     places_of,
     position,
     totals,
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked
-    from spaniel.health.reports.report import ReportContext
+    from spaniel.health.reports import ReportContext
     from spaniel.health.summary import Summary
 
-MOST_WELL = 20_000  # links that are well and are listed all the same: a browser must be able to open the file
-MOST_PAST = 30  # checks of a link that are drawn
+MOST_GOOD = 20_000  # links without a problem that are listed: a browser must be able to open the file
+MOST_PAST = 30  # earlier checks of a link that are shown
 MOST_PLACES = 50
-HERE = os.path.dirname(__file__)
-CLASSES: dict[str, str] = {  # of the style
+CSS_CLASSES: dict[str, str] = {
     **dict.fromkeys(Verdict, "dim"),
     **dict.fromkeys(CONTRADICTED, "bad"),
     **dict.fromkeys((*UNVERIFIED, Verdict.MOVED), "odd"),
@@ -45,17 +44,17 @@ CLASSES: dict[str, str] = {  # of the style
 
 
 class HtmlReport:
-    """Rows are kept as text until the end: the figures stand above them."""
+    """Rows are kept as text until the end, because the counts precede them."""
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
         self._rows: dict[str, list[str]] = {word.value: [] for word in WORDS}
-        self._well = 0
+        self._good = 0
 
     def add(self, checked: Checked) -> None:
-        if not is_worth_telling(checked):
-            self._well += 1
-            if self._well > MOST_WELL:
+        if not needs_attention(checked):
+            self._good += 1
+            if self._good > MOST_GOOD:
                 return
         self._rows[word_of(checked)].append(self._row(checked))
 
@@ -72,7 +71,7 @@ class HtmlReport:
         write(f"{'<th>past</th>' if self._context.history else ''}</tr></thead>\n<tbody>\n")
         for rows in self._rows.values():
             write("".join(rows))
-        write('</tbody>\n</table></div>\n<p class="empty" hidden>No link is left by these filters.</p>\n')
+        write('</tbody>\n</table></div>\n<p class="empty" hidden>No links match these filters.</p>\n')
         write(f"<script>{script}</script>\n</body>\n</html>\n")
 
     def _write_head(self, summary: Summary) -> None:
@@ -81,9 +80,9 @@ class HtmlReport:
         write(f'<h1>Links</h1>\n<p>{_text(totals(summary))}</p>\n<p class="about">{_text(about)}</p>\n')
         for line in warnings(summary):
             write(f'<p class="warning">{_text(line)}</p>\n')
-        if self._well > MOST_WELL:
-            write(f'<p class="warning">{self._well - MOST_WELL:,} links that are well are not listed.</p>\n')
-        write('<form class="filters" hidden>\n')  # shown by the script: without it there is nothing to filter with
+        if self._good > MOST_GOOD:
+            write(f'<p class="warning">{self._good - MOST_GOOD:,} more links without a problem are not listed.</p>\n')
+        write('<form class="filters" hidden>\n')  # shown by the script that filters
         for word, rows in self._rows.items():
             if count := len(rows):
                 checked = "" if word in (Verdict.OK, Verdict.SKIPPED) and self._has_trouble() else " checked"
@@ -104,8 +103,8 @@ class HtmlReport:
         places = [_text(position(place)) for place in places_of(checked) if place.file]
         more = f"<br>and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
         cells = [
-            f'<td class="{CLASSES[word_of(checked)]}">{_text(label(checked))}</td>',
-            f"<td>{_link(checked.link.url)}{_list(details(checked))}{_evidence(checked)}</td>",
+            f'<td class="{CSS_CLASSES[word_of(checked)]}">{_text(label(checked))}</td>',
+            f"<td>{_link(checked.link.url)}{_bullets(details(checked))}{_evidence(checked)}</td>",
             f"<td>{'<br>'.join(places[:MOST_PLACES])}{more}</td>",
         ]
         if self._context.history is not None:
@@ -114,12 +113,12 @@ class HtmlReport:
 
 
 def _file(name: str) -> str:
-    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()
 
 
 def _hash(text: str) -> str:
-    """The one script and the one style that the page may run: no text of a link can add another."""
+    """Return the hash for the content security policy: the page runs this script or style only."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
@@ -128,13 +127,13 @@ def _text(text: str) -> str:
 
 
 def _link(url: str) -> str:
-    """Only what a browser may open safely is a link."""
+    """Write a URL as a link if it is safe to open in a browser."""
     if not url.startswith(("http://", "https://")) or shown(url, len(url)) != url:
         return _text(url)
     return f'<a href="{escape(url)}" rel="noopener noreferrer nofollow">{_text(url)}</a>'
 
 
-def _list(lines: Sequence[str]) -> str:
+def _bullets(lines: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
@@ -143,17 +142,20 @@ def _evidence(checked: Checked) -> str:
     if not evidence.method:
         return ""
     facts = [f"{evidence.method} {evidence.status or ''}".strip()]
-    facts += [f"by way of {hop.url} ({hop.status})" for hop in evidence.chain]
+    facts += [f"redirected by {hop.url} ({hop.status})" for hop in evidence.chain]
     facts += [f"address {evidence.address}"] if evidence.address else []
     facts += [f"failed in phase {evidence.phase}"] if evidence.phase else []
     facts += [f"{evidence.attempts} attempts"] if evidence.attempts > 1 else []
     facts += [f"at {evidence.at}"] if evidence.at else []
-    return f"<details><summary>evidence</summary>{_list([shown(fact, LONGEST) for fact in facts])}</details>"
+    return f"<details><summary>evidence</summary>{_bullets([shown(fact, LONGEST) for fact in facts])}</details>"
 
 
 def _past(seen: Sequence[tuple[str, str]]) -> str:
     bars = []
     for at, verdict in seen[-MOST_PAST:]:
-        kind = CLASSES.get(verdict, "dim")  # of a history that another version wrote
+        kind = CSS_CLASSES.get(verdict, "dim")  # a later version may have written other verdicts
         bars.append(f'<i class="{kind}" title="{_text(f"{at} {verdict}")}"></i>')
     return f'<span class="past">{"".join(bars)}</span>'
+
+
+open_report = HtmlReport

@@ -1,4 +1,4 @@
-"""Results for programs: one JSON object per line, or one document."""
+"""One JSON document: the results in the order of the checks, and the counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked
-    from spaniel.health.reports.report import ReportContext
+    from spaniel.health.reports import ReportContext
     from spaniel.health.summary import Summary
     from spaniel.verdicts import Evidence
 
@@ -22,8 +22,8 @@ _encode = msgspec.json.Encoder().encode
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def as_object(checked: Checked) -> dict[str, object]:
-    """Everything that is known of a link. Keys are always there; what is not known is null or empty."""
+def result_object(checked: Checked) -> dict[str, object]:
+    """Return a result as an object. It has always the same keys; unknown values are null or empty."""
     link, move = checked.link, checked.move
     return {
         "url": link.url,
@@ -46,7 +46,7 @@ def as_object(checked: Checked) -> dict[str, object]:
 
 
 def _evidence(evidence: Evidence) -> dict[str, object]:
-    """As `_asdict`, which takes twice as long, and its chain with names too."""
+    """Like `_asdict`, which takes twice as long, but with names in the chain, too."""
     method, status, chain, final_url, phase, attempts, address, at, seconds = evidence
     return {
         "method": method,
@@ -76,40 +76,30 @@ def summary_object(summary: Summary) -> dict[str, object]:
     }
 
 
-class LinesReport:
-    """Each result as soon as it is known. The figures are not among them: every line is a link."""
-
-    def __init__(self, out: TextIO, _: ReportContext) -> None:
-        self._out = out
-
-    def add(self, checked: Checked) -> None:
-        self._out.write(written(as_object(checked)) + "\n")
-
-    def close(self, _: Summary) -> None:
-        self._out.flush()
-
-
-class DocumentReport:
-    """One object: the results in the order in which they came, and the figures."""
-
-    def __init__(self, out: TextIO, context: ReportContext) -> None:
-        self._out = out
-        about = written({"version": context.version, "started": context.started})
-        out.write(f'{{"spaniel": {about}, "results": [')
-        self._between = "\n"
-
-    def add(self, checked: Checked) -> None:
-        self._out.write(self._between + written(as_object(checked)))
-        self._between = ",\n"
-
-    def close(self, summary: Summary) -> None:
-        self._out.write(f'\n], "summary": {written(summary_object(summary))}}}\n')
-
-
-def written(value: object) -> str:
-    """As JSON. A lone surrogate, of a file's name that is no UTF-8, would make it unreadable to strict readers."""
+def as_json(value: object) -> str:
+    """Encode as JSON. A lone surrogate, from a file name that is not UTF-8, is replaced: strict readers refuse it."""
     try:
         return json_safe(_encode(value).decode())
     except UnicodeEncodeError:
         text = _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":")))
         return json_safe(text)
+
+
+class JsonReport:
+    """Writes one object, result by result."""
+
+    def __init__(self, out: TextIO, context: ReportContext) -> None:
+        self._out = out
+        about = as_json({"version": context.version, "started": context.started})
+        out.write(f'{{"spaniel": {about}, "results": [')
+        self._between = "\n"
+
+    def add(self, checked: Checked) -> None:
+        self._out.write(self._between + as_json(result_object(checked)))
+        self._between = ",\n"
+
+    def close(self, summary: Summary) -> None:
+        self._out.write(f'\n], "summary": {as_json(summary_object(summary))}}}\n')
+
+
+open_report = JsonReport

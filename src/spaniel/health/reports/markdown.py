@@ -1,4 +1,4 @@
-"""A report as Markdown: for a comment under a pull request, or an issue of a scheduled run."""
+"""Markdown, for a comment on a pull request or an issue of a scheduled run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
 from spaniel.health.links import word_of
-from spaniel.health.reports.report import (
+from spaniel.health.reports import (
     LONGEST,
     WORDS,
     details,
-    is_worth_telling,
     label,
     meaning,
+    needs_attention,
     places_of,
     position,
     totals,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked
-    from spaniel.health.reports.report import ReportContext
+    from spaniel.health.reports import ReportContext
     from spaniel.health.summary import Summary
 
 MOST_PLACES = 20  # in one row
@@ -33,14 +33,14 @@ _SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~@$!&])")
 
 
 class MarkdownReport:
-    """A section for each verdict, the worst first; under each a table."""
+    """Writes a section with a table for each verdict, worst first."""
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
         self._rows: dict[str, list[Checked]] = {}
 
     def add(self, checked: Checked) -> None:
-        if self._context.verbose or is_worth_telling(checked):
+        if self._context.verbose or needs_attention(checked):
             self._rows.setdefault(word_of(checked), []).append(checked)
 
     def close(self, summary: Summary) -> None:
@@ -65,13 +65,16 @@ class MarkdownReport:
 
 
 def _plain(text: str) -> str:
-    """Text that stays text: no mention, link or markup comes of what a page or a file is called."""
+    """Escape text, so that the name of a page or file cannot become a mention, a link or markup."""
     return _SIGNS.sub(r"\\\1", shown(text, LONGEST))
 
 
 def _code(text: str) -> str:
-    """In a code span, inside a table's cell; a back-tick or a bar cannot end it."""
+    """Write text as a code span in a table cell. A back-tick or a bar cannot end it."""
     text = shown(text, LONGEST).replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     padding = " " if "`" in text else ""
     return f"{fence}{padding}{text}{padding}{fence}"
+
+
+open_report = MarkdownReport

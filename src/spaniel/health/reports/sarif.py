@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: results where code scanning shows them, on their lines."""
+"""SARIF 2.1.0, for code scanning: each result at its line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from spaniel.errors import shown
 from spaniel.health.links import Remark, file_name
-from spaniel.health.reports.json import written
-from spaniel.health.reports.report import LONGEST, details, is_worth_telling, label, meaning, places_of
+from spaniel.health.reports import LONGEST, details, label, meaning, needs_attention, places_of
+from spaniel.health.reports.json import as_json
 from spaniel.health.summary import fails
 from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from spaniel.health.links import Checked, Place
-    from spaniel.health.reports.report import ReportContext
+    from spaniel.health.reports import ReportContext
     from spaniel.health.summary import Summary
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -27,43 +27,43 @@ INDEX = {name: number for number, name in enumerate(RULES)}
 
 
 class SarifReport:
-    """One run. A result for each place of what is worth telling, and for each finding."""
+    """Writes one run, with a result for each place of a link that needs attention, and for each finding."""
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
         self._between = "\n"
         about = {"name": "Spaniel", "semanticVersion": context.version, "rules": [_rule(name) for name in RULES]}
-        tool = written({"driver": {key: value for key, value in about.items() if value}})
+        tool = as_json({"driver": {key: value for key, value in about.items() if value}})
         out.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {tool}, ')
         out.write('"columnKind": "unicodeCodePoints", "results": [')
 
     def add(self, checked: Checked) -> None:
-        if not is_worth_telling(checked):
+        if not needs_attention(checked):
             return
-        told = [(checked.verdict.value, _message(checked))] if _has_own_result(checked) else []
-        told += [
+        results = [(checked.verdict.value, _message(checked))] if _has_own_result(checked) else []
+        results += [
             (finding.remark.value, f"{shown(checked.link.url, LONGEST)}: {shown(finding.text, LONGEST)}")
             for finding in checked.findings
         ]
         for place in places_of(checked):
-            for rule, text in told:
+            for rule, text in results:
                 self._write(checked, place, rule, text)
 
     def close(self, summary: Summary) -> None:
         run = {"executionSuccessful": not summary.interrupted}
         if self._context.started:
             run["startTimeUtc"] = self._context.started  # type: ignore[assignment]
-        self._out.write(f'\n], "invocations": [{written(run)}]}}]}}\n')
+        self._out.write(f'\n], "invocations": [{as_json(run)}]}}]}}\n')
 
     def _level_of(self, checked: Checked, rule: str) -> str:
-        """An error is what makes the run fail."""
+        """Return the level; an error makes the run fail."""
         level, fail_on = _level(rule), self._context.fail_on
         if level != "error" and (fail_on is None or rule not in fail_on):
             return level
         return "error" if fails(checked, fail_on) else "warning"
 
     def _write(self, checked: Checked, place: Place, rule: str, text: str) -> None:
-        known = self._context.is_known is not None and self._context.is_known(checked, place)
+        known = self._context.is_known_failure(checked, place)
         fingerprint = sha256(f"{place.file}\n{checked.link.url}\n{rule}".encode("utf-8", "surrogatepass")).hexdigest()
         result = {
             "ruleId": rule,
@@ -75,12 +75,12 @@ class SarifReport:
         }
         if self._context.is_known is not None:
             result["baselineState"] = "unchanged" if known else "new"
-        self._out.write(self._between + written(result))
+        self._out.write(self._between + as_json(result))
         self._between = ",\n"
 
 
 def _has_own_result(checked: Checked) -> bool:
-    """Not where nothing is wrong, nor where a finding says all: one mistake is one result."""
+    """Whether the verdict is a result; not if a finding already reports the same problem."""
     if checked.verdict in (Verdict.OK, Verdict.SKIPPED):
         return False
     return all(finding.remark is not Remark.FRAGMENT_MISSING for finding in checked.findings)
@@ -118,9 +118,12 @@ def _location(place: Place, url: str) -> dict[str, object]:
 
 
 def _artifact(file: str) -> dict[str, object]:
-    """A relative name is relative to the folder in which the check ran; what is no URI character is encoded."""
+    """Return the URI of a file. A relative name is relative to the folder in which the check ran."""
     path = file_name(file).replace(os.sep, "/").removeprefix("./")
-    written = quote(path.encode("utf-8", "surrogateescape"), safe="/~!$&'()*+,;=@")
+    uri = quote(path.encode("utf-8", "surrogateescape"), safe="/~!$&'()*+,;=@")
     if file.startswith("/"):
-        return {"uri": f"file://{written}"}
-    return {"uri": written, "uriBaseId": "%SRCROOT%"}
+        return {"uri": f"file://{uri}"}
+    return {"uri": uri, "uriBaseId": "%SRCROOT%"}
+
+
+open_report = SarifReport

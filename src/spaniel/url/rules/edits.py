@@ -22,7 +22,7 @@ Build = Callable[[Table], Act]  # reads the rule's options out of a policy file
 
 
 def idle(_draft: Draft) -> None:
-    """What a rule does that has nothing left to do."""
+    """A rule without an effect."""
 
 
 class UrlRule(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where a URL leads: redirects, shorteners, and the allowlist that they must not leave (CP-09, CP-18, CP-21, CP-27)."""
+"""The rule for redirects and shorteners, which must not leave the allowlist (CP-09, CP-18, CP-21, CP-27)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline: not looked up"
 UNRESOLVED = "shortener-unresolved"
-MOST_TEXT = 120
+MAX_TEXT = 120
 
 
 def follow_redirects(options: Table) -> FollowRedirects:
@@ -67,7 +67,7 @@ class FollowRedirects:
         return True
 
     def _left_undone(self, draft: Draft) -> str:
-        """Nothing is known of where it leads. Only the host that it has can be judged, and that only if asked to."""
+        """Offline only the URL's own host can be judged, and only on request."""
         shortener = draft.host in self.shorteners or (
             draft.web is not None and draft.web.is_shortener(draft.host) is True
         )
@@ -133,4 +133,4 @@ class FollowRedirects:
 def _short(url: str) -> str:
     """A URL for a message: no query, which may hold a secret."""
     start, mark, _ = url.partition("?")
-    return shown(f"{start}?…" if mark else start, MOST_TEXT)
+    return shown(f"{start}?…" if mark else start, MAX_TEXT)
