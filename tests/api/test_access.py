@@ -1,4 +1,4 @@
-"""Who may call the service, and how much: the attacks of THREATS.md on a local service."""
+"""Who may call the service, and how much: attacks on a local service."""
 
 from __future__ import annotations
 

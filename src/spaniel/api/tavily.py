@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_URLS = 100
 AT_ONCE = 8
+TIME_SHARE = 0.9  # of `timeout`, after which its clients have left: they wait no longer themselves
 
 
 async def extract(request: HttpRequest) -> Response:
@@ -31,7 +32,7 @@ async def extract(request: HttpRequest) -> Response:
     seconds = body.get("timeout")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0):
         raise bad_argument("timeout", "must be a number of seconds")
-    options = ScrapeOptions(timeout=min(float(seconds), MOST_SECONDS) if seconds else None)
+    options = ScrapeOptions(timeout=min(seconds * TIME_SHARE, MOST_SECONDS) if seconds else None)
     want_images, form = truth(body, "include_images"), body.get("format", "markdown")
     results: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
