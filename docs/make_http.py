@@ -6,12 +6,12 @@ from itertools import groupby
 from typing import Any
 
 from spaniel.api.app import ENDPOINTS
-from spaniel.api.endpoint import Endpoint
+from spaniel.api.endpoint import Endpoint  # noqa: TC001
 from spaniel.api.errors import SERVICE_CODES
 from spaniel.api.openapi import document
 
 ABOUT = {
-    "Spaniel": "Bodies and answers are JSON. An error is `{\"error\": {\"code\", \"message\", \"retryable\", \"hint\"}}`.",
+    "Spaniel": 'Bodies and answers are JSON. An error is `{"error": {"code", "message", "retryable", "hint"}}`.',
     "Server": "For people, probes and monitoring. `/healthz` and `/readyz` need no token.",
     "Firecrawl": "[What is supported](../howto/drop-in.md#firecrawl). Both versions have the same paths.",
     "Tavily": "[What is supported](../howto/drop-in.md#tavily-and-open-webui).",
@@ -19,7 +19,7 @@ ABOUT = {
 }
 MORE = [
     ("GET", "/https://…", "A page as Jina Reader returns it", "Jina Reader"),
-    ("POST", "/", "The same, with `{\"url\": …}`", "Jina Reader"),
+    ("POST", "/", 'The same, with `{"url": …}`', "Jina Reader"),
     ("POST", "/mcp", "MCP, streamable HTTP: the tools of `spaniel mcp`", "MCP"),
 ]
 

@@ -15,7 +15,9 @@ import spaniel
 from spaniel.app.batch_wiring import limits
 from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.keys import BY_PATH, KEYS, Key
+from spaniel.app.serving import ServeSettings, serve_settings, tokens
 from spaniel.app.settings import NO_SETTINGS, Settings, from_data, load
+from spaniel.errors import SpanielError
 
 
 class Case(NamedTuple):
@@ -24,6 +26,19 @@ class Case(NamedTuple):
     given: str  # in TOML
     taken: Callable[[Settings], object]
     value: object
+
+
+def served(settings: Settings) -> ServeSettings:
+    return serve_settings(settings, "127.0.0.1", 1)
+
+
+def tokens_file(settings: Settings) -> str | None:
+    """The file that was looked for, by the error that names it."""
+    try:
+        tokens(settings, served(settings).limits, {})
+    except SpanielError as error:
+        return str(error.details["field"])
+    return None
 
 
 CASES = {
@@ -124,6 +139,22 @@ CASES = {
     "spaniel.batch.host_seconds": Case("8", lambda s: limits(s).host_time, 8.0),
     "spaniel.batch.total_seconds": Case("7", lambda s: limits(s).total_time, 7.0),
     "spaniel.queue.max_entries": Case("3", lambda s: s.queue.max_entries, 3),
+    "spaniel.serve.profile": Case('"ingest"', lambda s: served(s).profile, "ingest"),
+    "spaniel.serve.profiles": Case('["reader"]', lambda s: served(s).profiles, ("reader",)),
+    "spaniel.serve.requests_per_minute": Case("7", lambda s: served(s).limits.requests_per_minute, 7),
+    "spaniel.serve.concurrent": Case("3", lambda s: served(s).limits.concurrent, 3),
+    "spaniel.serve.waiting": Case("2", lambda s: served(s).limits.waiting, 2),
+    "spaniel.serve.streams": Case("4", lambda s: served(s).limits.streams, 4),
+    "spaniel.serve.jobs": Case("5", lambda s: served(s).limits.jobs, 5),
+    "spaniel.serve.max_body_bytes": Case("2048", lambda s: served(s).max_body_bytes, 2048),
+    "spaniel.serve.max_list_bytes": Case("4096", lambda s: served(s).max_list_bytes, 4096),
+    "spaniel.serve.allowed_hosts": Case('["A.example"]', lambda s: served(s).allowed_hosts, ("a.example",)),
+    "spaniel.serve.allowed_origins": Case(
+        '["https://a.example"]', lambda s: served(s).allowed_origins, ("https://a.example",)
+    ),
+    "spaniel.serve.trusted_proxies": Case('["10.0.0.1"]', lambda s: served(s).trusted_proxies, ("10.0.0.1",)),
+    "spaniel.serve.tokens_file": Case('"/t.toml"', tokens_file, "/t.toml"),
+    "spaniel.serve.jobs_folder": Case('"/j"', lambda s: served(s).jobs_folder, "/j"),
 }
 
 
@@ -177,6 +208,12 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",
         "tools.webfetch.browser.no_sandbox",
+        # Who may call the service, and where its jobs are.
+        "spaniel.serve.allowed_hosts",
+        "spaniel.serve.allowed_origins",
+        "spaniel.serve.trusted_proxies",
+        "spaniel.serve.tokens_file",
+        "spaniel.serve.jobs_folder",
         # Whoever sets these learns which pages are fetched, and what is said to be in them.
         "spaniel.archive.available",
         "spaniel.archive.snapshot",

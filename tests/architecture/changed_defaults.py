@@ -45,6 +45,13 @@ SETTINGS = {  # the default of each setting that is a number
     "spaniel.batch.host_seconds": "BATCH_HOST_SECONDS",
     "spaniel.batch.total_seconds": "BATCH_TOTAL_SECONDS",
     "spaniel.queue.max_entries": "QUEUE_ENTRIES",
+    "spaniel.serve.requests_per_minute": "SERVE_PER_MINUTE",
+    "spaniel.serve.concurrent": "SERVE_CONCURRENT",
+    "spaniel.serve.waiting": "SERVE_WAITING",
+    "spaniel.serve.streams": "SERVE_STREAMS",
+    "spaniel.serve.jobs": "SERVE_JOBS",
+    "spaniel.serve.max_body_bytes": "SERVE_BODY_BYTES",
+    "spaniel.serve.max_list_bytes": "SERVE_LIST_BYTES",
 }
 REDIRECTS = "tools.webfetch.max_redirects"
 

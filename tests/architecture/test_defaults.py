@@ -59,6 +59,15 @@ NAMES = {  # by which names a default goes where it is used, in lower case and w
     "BATCH_DELAY_SECONDS": ("delay", "delay_seconds"),
     "BATCH_RETRY_AFTER_SECONDS": ("max_retry_after_seconds", "longest_wait"),
     "BATCH_CRAWL_DELAY_SECONDS": ("max_crawl_delay_seconds", "crawl_delay"),
+    "SERVE_PORT": ("port", "serve_port"),
+    "SERVE_WORKERS": ("serve_workers",),
+    "SERVE_PER_MINUTE": ("requests_per_minute", "per_minute"),
+    "SERVE_CONCURRENT": ("concurrent",),
+    "SERVE_WAITING": ("waiting",),
+    "SERVE_STREAMS": ("streams",),
+    "SERVE_JOBS": ("serve_jobs",),
+    "SERVE_BODY_BYTES": ("max_body_bytes", "max_body"),
+    "SERVE_LIST_BYTES": ("serve_list_bytes",),
 }
 ZERO = ("TOTAL_SECONDS", "TEXT_BYTES", "SCROLLS", "BATCH_HOST_SECONDS", "BATCH_TOTAL_SECONDS")  # "none", wherever it is
 HIGHEST = {  # bounds that were written again with a default; by which names

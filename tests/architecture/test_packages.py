@@ -39,12 +39,17 @@ SOCKETS_BY_EXCEPTION = {
     "spaniel.browser.launch": {"socket"},  # a pair of pipes to Chromium, which lead nowhere else
     "spaniel.demo.server": {"start_server"},  # serves the demonstration, on loopback
     "spaniel.testing.site": {"start_server"},  # serves a test's pages, on loopback
+    "spaniel.api.server": {"socket", "uvicorn", "getaddrinfo"},  # listens; nothing is sent from here but answers
+    "spaniel.cli.serve": {"socket", "uvicorn", "starlette"},  # the socket that a worker gets; are they installed?
 }
 
 ENVIRONMENT = frozenset("environ environb getenv getenvb putenv unsetenv expandvars expanduser home".split())
 ENVIRONMENT_BY_EXCEPTION = {
     "spaniel.browser.home": {"os.environ"},  # hands a few variables on to Chromium; none changes what we do
     "spaniel.cli.long_run": {"os.environ"},  # NO_COLOR: how a terminal is written to
+    "spaniel.cli.serve": {"os.environ"},  # the socket that its supervisor passes to a worker
+    "spaniel.api.server": {"os.environ"},  # hands its own on to workers
+    "spaniel.api.metrics": {"os.environ"},  # the folder in which workers add up, as prometheus-client reads it
 }
 
 PROGRAMS = frozenset("subprocess pty multiprocessing".split())
@@ -59,6 +64,8 @@ PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its na
     "spaniel.browser.certificates",  # itself, to have NSS, which is C, write whom Chromium trusts
     "spaniel.batch.launching",  # itself, more than once, to fetch with every core
     "spaniel.cli.extract",  # itself, more than once, for `extract -j`
+    "spaniel.api.jobs",  # itself, for each job
+    "spaniel.api.server",  # itself, for each worker
     "spaniel.pipeline.readers",  # itself, to read a long page where the deadline can end it
 }
 
@@ -91,7 +98,7 @@ def opens_sockets(found: Module) -> Iterator[Use]:
     """Everything that leaves, leaves by one door: `net`."""
     if found.package == "net":
         return
-    allowed = SOCKETS_BY_EXCEPTION.get(found.name, set())
+    allowed = SOCKETS_BY_EXCEPTION.get(found.name, set()) | ({"starlette"} if found.package == "api" else set())
     yield from (u for u in imports(found) if within(u.name, NETWORK) and u.name.split(".")[0] not in allowed)
     for use in mentions(found):
         last = use.name.rpartition(".")[2]

@@ -25,6 +25,7 @@ from spaniel.api.endpoint import (
 )
 from spaniel.api.errors import ApiError, bad_argument, not_found
 from spaniel.api.service import caller_of, service_of
+from spaniel.defaults import CHUNK_TOKENS
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.request import WIDER_SCHEMA, Request, Trace, TraceStep, bad, read_request
 from spaniel.tool.framework import ToolCtx, ToolError
@@ -212,12 +213,11 @@ async def extract(request: HttpRequest) -> Response:
 
 class ChunkBody(msgspec.Struct, forbid_unknown_fields=True):
     markdown: str
-    max_tokens: int = 600
+    max_tokens: int = CHUNK_TOKENS.default
 
 
 async def chunk(request: HttpRequest) -> Response:
     from spaniel.chunking import chunk as cut
-    from spaniel.defaults import CHUNK_TOKENS
 
     body = await typed_body(request, ChunkBody)
     if not CHUNK_TOKENS.allows(body.max_tokens):

@@ -23,17 +23,17 @@ def parser() -> opt.Parser:
         "Serve pages over HTTP: Spaniel's own API, MCP at /mcp, and the APIs of\n"
         "Firecrawl, Jina Reader, Tavily and Open WebUI's loader. Change their base URL.",
         {
+            "Options": [opt.flag("--writable", "Let callers add links to the link database")],
             "Listening": [
                 opt.value("--host", "ADDRESS", "Address to listen on", default="127.0.0.1"),
                 opt.number("--port", "Port to listen on; 0 chooses a free one", of=SERVE_PORT),
                 opt.number("--workers", "Number of processes", of=SERVE_WORKERS),
             ],
-            "Options": [opt.flag("--writable", "Let callers add links to the link database")],
             **opt.shared_options(),
         },
         examples=[
             ("spaniel serve", "For this machine only"),
-            ("curl localhost:8766/https://example.com/", "Read a page"),
+            ("spaniel serve --port 9000 --workers 2", "With two processes"),
             ("SPANIEL_SERVE_TOKEN=… spaniel serve --host 0.0.0.0", "For others, with a token"),
         ],
         notes="On an address that other machines can reach, the service needs a token: set\n"
