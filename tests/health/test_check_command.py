@@ -76,10 +76,10 @@ def test_every_record_of_a_database_is_verified(inside: Inside, tmp_path: Path) 
         folder = served.database([*served.urls(20), served.url("/gone", 3)])
         done = inside(served, "db", "check", "--db", str(folder), "--delay", "0", "-f", "jsonl")
         assert done.returncode == 1
-        told = results(done.stdout)
-        assert len(told) == 21
-        assert {url for url, row in told.items() if row["verdict"] != "ok"} == {served.url("/gone", 3)}
-        places = told[served.url("/gone", 3)]["places"]
+        reported = results(done.stdout)
+        assert len(reported) == 21
+        assert {url for url, row in reported.items() if row["verdict"] != "ok"} == {served.url("/gone", 3)}
+        places = reported[served.url("/gone", 3)]["places"]
         lines = Path(places[0]["file"]).read_text().splitlines()
         assert lines[places[0]["line"] - 1][places[0]["column"] - 1 :] == "/gone"
         assert served.asked() == set(served.urls(20))
@@ -104,7 +104,7 @@ def test_killed_at_any_time_a_run_goes_on_and_asks_each_link_once(tmp_path: Path
         urls = served.urls(160)
         folder = served.database([*urls, served.url("/gone", 2)])
         check = ("db", "check", "--db", str(folder), "--delay", "0", "-f", "jsonl")
-        told: dict[str, str] = {}
+        reported: dict[str, str] = {}
         asked: list[set[str]] = []
         for requests in (30, 90, 150):  # killed three times, further on each time
             out = tmp_path / "part.jsonl"
@@ -115,17 +115,17 @@ def test_killed_at_any_time_a_run_goes_on_and_asks_each_link_once(tmp_path: Path
                 process.send_signal(signal.SIGKILL)
                 process.wait()
             part = [json.loads(text) for text in out.read_text().splitlines(keepends=True) if text.endswith("\n")]
-            assert told.items() <= {row["url"]: row["verdict"] for row in part}.items()
-            told = {row["url"]: row["verdict"] for row in part}
+            assert reported.items() <= {row["url"]: row["verdict"] for row in part}.items()
+            reported = {row["url"]: row["verdict"] for row in part}
             asked.append(served.asked())
         before = served.requests()
         last = served.run(*check, "--resume")
         assert "resuming:" in last.stderr
         found = verdicts(last.stdout)
         assert set(found) == {*urls, served.url("/gone", 2)}
-        assert found.items() >= told.items()
+        assert found.items() >= reported.items()
         again = {f"http://{each.host}:{served.port}{each.path}" for each in served.requests()[len(before) :]}
-        assert not again & set(told)  # nothing that was told is asked again
+        assert not again & set(reported)  # nothing that was reported is asked again
         assert len(again & asked[-1]) <= 8  # one at each host was under way when it was killed
         assert served.run(*check, "--resume").stderr.count("no unfinished run") == 1
 
@@ -156,9 +156,9 @@ def test_a_host_that_never_answers_holds_up_nobody_and_has_a_deadline(tmp_path: 
     with serving(tmp_path) as served:
         links = "\n".join([served.url("/never"), *(url for url in served.urls(40) if "0.0.1:" not in url)])
         done = served.run("check", "-", "--delay", "0", "--timeout", "2", "-j", "2", "-f", "jsonl", stdin=links)
-        told = list(verdicts(done.stdout).items())
-        assert told[-1] == (served.url("/never"), "unknown")
-        assert {verdict for _, verdict in told[:-1]} == {"ok"}
+        reported = list(verdicts(done.stdout).items())
+        assert reported[-1] == (served.url("/never"), "unknown")
+        assert {verdict for _, verdict in reported[:-1]} == {"ok"}
         assert done.returncode == 3
 
 
@@ -326,7 +326,7 @@ def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, t
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (("--write",), "--write: needs --fix"), (("--archive",), "--archive: needs --fix"),
         (("--temporary-too",), "--temporary-too: needs --fix"), (("--allowlist", "x"), "--allowlist: needs --fix"),
@@ -335,12 +335,12 @@ def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, t
     ],
 )  # fmt: skip
 def test_options_that_would_do_nothing_are_refused_before_anybody_is_asked(
-    inside: Inside, tmp_path: Path, args: tuple[str, ...], told: str
+    inside: Inside, tmp_path: Path, args: tuple[str, ...], reported: str
 ) -> None:
     with serving(tmp_path) as served:
         done = inside(served, "check", served.url("/ok"), *args)
         assert (done.returncode, done.stdout, served.requests()) == (2, "", [])
-        assert told in done.stderr
+        assert reported in done.stderr
 
 
 @pytest.mark.req("DB-11")
@@ -355,7 +355,7 @@ def test_a_file_that_breaks_the_format_is_told_and_the_others_are_checked(inside
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "reported"),
     [
         (("--jobs", "0"), "must be 1 to 512"),
         (("--delay", "-1"), "must be 0 to 600"),
@@ -366,9 +366,9 @@ def test_a_file_that_breaks_the_format_is_told_and_the_others_are_checked(inside
         (("--path", "x"), "must begin with '/'"),
     ],
 )
-def test_a_wrong_option_is_told(inside: Inside, tmp_path: Path, args: tuple[str, ...], told: str) -> None:
+def test_a_wrong_option_is_told(inside: Inside, tmp_path: Path, args: tuple[str, ...], reported: str) -> None:
     served = Served(9, tmp_path / "log", tmp_path)
     folder = served.database(["http://a.example/"])
     done = inside(served, "db", "check", "--db", str(folder), *args)
     assert done.returncode == 2
-    assert told in done.stderr
+    assert reported in done.stderr

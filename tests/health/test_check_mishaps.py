@@ -1,4 +1,4 @@
-"""Checks as bad luck and haste make them: what was not looked at, not kept or not chosen is never told as well."""
+"""Checks as bad luck and haste make them: what was not looked at, not kept or not chosen is never reported as well."""
 
 from __future__ import annotations
 
@@ -93,8 +93,11 @@ def test_a_sitemap_that_breaks_off_is_no_success(inside: Inside, tmp_path: Path)
 def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         notes = document(tmp_path, f"[a]({served.url('/gone')})\n")
-        told = inside(served, "check", notes, "--field", "url")
-        assert "is read as markdown, which has no fields: --field looks into csv, json, jsonl, tsv, yaml" in told.stderr
+        reported = inside(served, "check", notes, "--field", "url")
+        assert (
+            "is read as markdown, which has no fields: --field looks into csv, json, jsonl, tsv, yaml"
+            in reported.stderr
+        )
         named = inside(served, "check", "--offline", served.url("/gone"))
         assert "1 link: 1 skipped" in named.stdout
         sitemap = inside(served, "check", "--offline", "--sitemap", served.url("/sitemap.xml"))
@@ -130,9 +133,9 @@ def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
                     break
                 time.sleep(0.05)
             run.send_signal(signal.SIGINT)
-            _, told = run.communicate(timeout=60)
+            _, reported = run.communicate(timeout=60)
         assert run.returncode == 130
-        assert "debts.json was not written: the check did not finish" in told
+        assert "debts.json was not written: the check did not finish" in reported
         assert debts.read_text() == "all that was known\n"
         for wrong, why in (
             (tmp_path, "it is a folder"),
@@ -181,7 +184,7 @@ def test_a_file_that_is_read_only_stays(inside: Inside, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "how", "told"),
+    ("links", "how", "reported"),
     [
         ("http://127.0.0.1:9/", {}, "links: is a single text"),
         ([b"http://127.0.0.1:9/"], {}, "links\\[0\\]: is of type bytes"),
@@ -192,10 +195,10 @@ def test_a_file_that_is_read_only_stays(inside: Inside, tmp_path: Path) -> None:
         (["http://127.0.0.1:9/"], {"timeout": 0}, "timeout: must be 1 to 3600"),
     ],
 )
-async def test_a_call_that_cannot_be_meant_is_refused(links: Any, how: dict[str, Any], told: str) -> None:
+async def test_a_call_that_cannot_be_meant_is_refused(links: Any, how: dict[str, Any], reported: str) -> None:
     """Without places nobody would be asked, and no result looks like none that is bad; or the run would not end."""
     async with asyncio.timeout(30), Spaniel.from_config() as client:
-        with pytest.raises(SpanielError, match=told):
+        with pytest.raises(SpanielError, match=reported):
             _ = [checked async for checked in client.check(links, **how)]
 
 

@@ -49,7 +49,7 @@ async def web(folder: Path, **pages: Any) -> AsyncIterator[Web]:
 @pytest.mark.req("LH-02")
 async def test_a_link_is_dead_after_three_failures_three_days_apart_and_not_before(tmp_path: Path) -> None:
     async with web(tmp_path, page=text("here")) as place:
-        told = []
+        reported = []
         for day in range(40):
             if day == 2:
                 del place.site.pages["/page"]
@@ -57,13 +57,13 @@ async def test_a_link_is_dead_after_three_failures_three_days_apart_and_not_befo
                 place.site.pages["/page"] = text("for two days it is back")
             if day == 10:
                 del place.site.pages["/page"]
-            told.append(await place.verdict("/page"))
+            reported.append(await place.verdict("/page"))
             place.clock.advance(DAY)
-        assert told[:2] == ["ok", "ok"]
-        assert told[2:8] == ["failing"] * 6  # on the days 2 and 5; the third would be on day 8
-        assert told[8:10] == ["ok", "ok"]
-        assert told[10:16] == ["failing"] * 6  # it begins anew: days 10, 13
-        assert told[16:] == ["dead"] * 24
+        assert reported[:2] == ["ok", "ok"]
+        assert reported[2:8] == ["failing"] * 6  # on the days 2 and 5; the third would be on day 8
+        assert reported[8:10] == ["ok", "ok"]
+        assert reported[10:16] == ["failing"] * 6  # it begins anew: days 10, 13
+        assert reported[16:] == ["dead"] * 24
 
 
 @pytest.mark.req("LH-02")
@@ -158,18 +158,18 @@ async def test_a_slow_host_and_a_waiting_one_stall_nobody(tmp_path: Path) -> Non
         settings = settings_for(place.site, cache=tmp_path / "cache")
         links = [place.site.url("/slow", "slow.example"), place.site.url("/busy", "busy.example")]
         links += [place.site.url("/", f"{n}.example") for n in range(30)]
-        told: list[str] = []
+        reported: list[str] = []
         async with (
             Engine(settings, place.resolver) as engine,
             Spaniel(engine=engine) as client,
             aclosing(client.check(links, jobs=2, delay=0, timeout=60)) as results,
         ):
             async for checked in results:
-                told.append(checked.link.url)
-                if len(told) == 30:
-                    release.set()  # everybody else was told while these two waited
+                reported.append(checked.link.url)
+                if len(reported) == 30:
+                    release.set()  # everybody else was reported while these two waited
                     break
-        assert not {links[0], links[1]} & set(told)
+        assert not {links[0], links[1]} & set(reported)
 
 
 @pytest.mark.req("FG-22")

@@ -26,8 +26,7 @@ from spaniel.verdicts import (
     Verdict,
     failures_apart,
 )
-from tests.health.facts import NOW, URL, answer, refusal
-from tests.health.facts import judged as told
+from tests.health.facts import NOW, URL, answer, judged, refusal
 
 DAY = 86_400
 
@@ -43,7 +42,7 @@ DAY = 86_400
     ],
 )  # fmt: skip
 def test_each_status_by_get_has_its_verdict(status: int | None, verdict: str) -> None:
-    checked = told(answer(status))
+    checked = judged(answer(status))
     assert checked.verdict == verdict
     assert (str(status or 0) in checked.reason) == (verdict != "ok" or status in (300, 304, 399))
     assert checked.evidence == Evidence("GET", status, (), URL)
@@ -55,7 +54,7 @@ def test_of_a_link_that_is_new_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("status", sorted(PHRASES))
 def test_a_status_is_told_with_its_usual_words(status: int) -> None:
-    assert told(answer(status)).reason.startswith(f"{status} {HTTPStatus(status).phrase}")
+    assert judged(answer(status)).reason.startswith(f"{status} {HTTPStatus(status).phrase}")
 
 
 @pytest.mark.parametrize(
@@ -68,34 +67,34 @@ def test_a_status_is_told_with_its_usual_words(status: int) -> None:
     ],
 )  # fmt: skip
 def test_what_is_blocked_says_why(status: int, why: str) -> None:
-    assert told(answer(status)).reason.endswith(f": {why}")
-    challenged = told(answer(status, page_type="challenge")).reason
+    assert judged(answer(status)).reason.endswith(f": {why}")
+    challenged = judged(answer(status, page_type="challenge")).reason
     assert challenged.endswith(": the site asks programs to prove that they are people")
-    assert told(answer(200, page_type="geo_block")).reason == "200: the site does not show it in our region"
+    assert judged(answer(200, page_type="geo_block")).reason == "200: the site does not show it in our region"
 
 
 def test_gone_for_good_is_dead_at_the_first_check() -> None:
-    checked = told(answer(410))
+    checked = judged(answer(410))
     assert (checked.verdict, checked.failures) == (Verdict.DEAD, 1)
     assert checked.reason == "410 Gone: the server says that it is gone for good"
 
 
 @pytest.mark.parametrize("status", [404, 410, 400, 405, 500])
 def test_head_alone_condemns_nothing(status: int) -> None:
-    checked = told(answer(status, "HEAD"), Past(failures=(NOW - 30 * DAY, NOW - 20 * DAY)))
+    checked = judged(answer(status, "HEAD"), Past(failures=(NOW - 30 * DAY, NOW - 20 * DAY)))
     assert (checked.verdict, checked.failures) == (Verdict.UNKNOWN, 0)
 
 
 def test_a_503_asks_for_time_only_where_it_says_how_long() -> None:
-    assert told(answer(503)).verdict == Verdict.UNKNOWN
-    limited = told(answer(503, retry_after=0.0))
+    assert judged(answer(503)).verdict == Verdict.UNKNOWN
+    limited = judged(answer(503, retry_after=0.0))
     assert (limited.verdict, limited.reason) == (
         Verdict.RATE_LIMITED,
         "503 Service Unavailable. The host asked us to wait",
     )
-    assert "wait 30 s" in told(answer(429, retry_after=30.0)).reason
-    assert told(refusal(Code.HTTP_5XX, retry_after=9.0)).verdict == Verdict.RATE_LIMITED
-    assert "wait 9 s" in told(refusal(Code.HTTP_5XX, retry_after=9.0)).reason
+    assert "wait 30 s" in judged(answer(429, retry_after=30.0)).reason
+    assert judged(refusal(Code.HTTP_5XX, retry_after=9.0)).verdict == Verdict.RATE_LIMITED
+    assert "wait 9 s" in judged(refusal(Code.HTTP_5XX, retry_after=9.0)).reason
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_a_503_asks_for_time_only_where_it_says_how_long() -> None:
     ],
 )
 def test_a_page_may_say_otherwise_than_its_status(kind: str, verdict: str) -> None:
-    assert told(answer(200, page_type=kind)).verdict == verdict
+    assert judged(answer(200, page_type=kind)).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -140,21 +139,21 @@ def test_a_page_may_say_otherwise_than_its_status(kind: str, verdict: str) -> No
     ],
 )
 def test_each_failure_has_its_verdict_and_its_reason(code: Code, cause: str, verdict: str, reason: str) -> None:
-    checked = told(refusal(code, cause))
+    checked = judged(refusal(code, cause))
     assert (checked.verdict, checked.reason, checked.code) == (verdict, reason, str(code))
 
 
 def test_what_fails_after_a_redirect_says_where() -> None:
     hop = Hop(URL, 301)
     for code in (Code.SSRF_BLOCKED, Code.TIMEOUT, Code.ROBOTS_DISALLOWED, Code.INVALID_SCHEME):
-        assert "(after a redirect, at http://end.test/)" in told(refusal(code, "", hop)).reason
-    assert told(refusal(Code.INVALID_SCHEME, "", hop)).verdict == Verdict.UNKNOWN
-    assert "end.test" in told(refusal(Code.DNS_FAILED, "nxdomain", hop)).reason
+        assert "(after a redirect, at http://end.test/)" in judged(refusal(code, "", hop)).reason
+    assert judged(refusal(Code.INVALID_SCHEME, "", hop)).verdict == Verdict.UNKNOWN
+    assert "end.test" in judged(refusal(Code.DNS_FAILED, "nxdomain", hop)).reason
 
 
 def test_what_failed_by_head_alone_is_unknown() -> None:
-    assert told(refusal(Code.NETWORK, "refused", method="HEAD")).verdict == Verdict.UNKNOWN
-    assert told(refusal(Code.DNS_FAILED, "nxdomain", method="")).verdict == Verdict.FAILING
+    assert judged(refusal(Code.NETWORK, "refused", method="HEAD")).verdict == Verdict.UNKNOWN
+    assert judged(refusal(Code.DNS_FAILED, "nxdomain", method="")).verdict == Verdict.FAILING
 
 
 @pytest.mark.parametrize(
@@ -177,7 +176,7 @@ def test_what_failed_by_head_alone_is_unknown() -> None:
 def test_three_failures_three_days_apart_are_a_death(days_ago: tuple[float, ...], verdict: str, failures: int) -> None:
     past = Past(failures=tuple(NOW - days * DAY for days in days_ago))
     for observation in (answer(404), refusal(Code.DNS_FAILED, "nxdomain"), refusal(Code.NETWORK, "refused")):
-        checked = told(observation, past)
+        checked = judged(observation, past)
         assert (checked.verdict, checked.failures) == (verdict, failures)
         how = (
             f"{failures} checks, at least three days apart, failed" if verdict == "dead" else f"{failures} of 3 checks"
@@ -198,30 +197,30 @@ def test_counted_failures_are_as_many_as_can_be_three_days_apart(times: list[flo
 def test_findings_stand_beside_the_verdict() -> None:
     fragments = Fragment("a", True), Fragment("#b", False), Fragment("c\x1b", None)
     seen = answer(200, fragments=fragments, soft_404=True, is_parked=True, certificate_ends=NOW + 13.5 * DAY)
-    remarks = [(finding.remark, finding.text) for finding in told(seen).findings]
+    remarks = [(finding.remark, finding.text) for finding in judged(seen).findings]
     assert [remark for remark, _ in remarks] == [
         Remark.SOFT_404, Remark.PARKED, Remark.FRAGMENT_MISSING, Remark.FRAGMENT_UNKNOWN, Remark.CERTIFICATE_ENDING,
     ]  # fmt: skip
     assert "'#b'" in remarks[2][1]
     assert r"'#c\x1b'" in remarks[3][1]
-    assert told(seen).verdict == Verdict.OK
-    assert told(answer(200, soft_404=False)).findings == ()
+    assert judged(seen).verdict == Verdict.OK
+    assert judged(answer(200, soft_404=False)).findings == ()
 
 
 def test_a_chain_that_is_another_one_is_told() -> None:
     hop, new = Hop(URL, 301), "http://site.test/new"
     seen = answer(200, "GET", hop, final=new)
-    assert told(seen, Past(chain=(hop,), final_url=new)).findings == ()
-    assert told(seen).findings == ()  # nobody knows what it was
+    assert judged(seen, Past(chain=(hop,), final_url=new)).findings == ()
+    assert judged(seen).findings == ()  # nobody knows what it was
     text = "It led to http://site.test/old before; the redirects are others now."
     finding = (LinkFinding(Remark.CHAIN_CHANGED, text),)
-    assert told(seen, Past(chain=(hop,), final_url="http://site.test/old")).findings == finding
-    assert told(seen, Past(chain=(Hop(URL, 302),), final_url=new)).findings != ()
-    assert told(answer(500), Past(final_url="http://site.test/old")).findings == ()
-    assert told(answer(404), Past(final_url="http://site.test/old")).findings == ()
+    assert judged(seen, Past(chain=(hop,), final_url="http://site.test/old")).findings == finding
+    assert judged(seen, Past(chain=(Hop(URL, 302),), final_url=new)).findings != ()
+    assert judged(answer(500), Past(final_url="http://site.test/old")).findings == ()
+    assert judged(answer(404), Past(final_url="http://site.test/old")).findings == ()
     for status, findings in ((199, ()), (200, finding), (399, finding), (400, ()), (None, ())):
-        assert told(answer(status), Past(final_url="http://site.test/old")).findings == findings
-    assert told(refusal(Code.TIMEOUT), Past(final_url="http://site.test/old")).findings == ()
+        assert judged(answer(status), Past(final_url="http://site.test/old")).findings == findings
+    assert judged(refusal(Code.TIMEOUT), Past(final_url="http://site.test/old")).findings == ()
 
 
 HOPS = st.lists(st.builds(Hop, st.just("http://a.test/x"), st.integers(0, 999)), max_size=3).map(tuple)
@@ -277,7 +276,7 @@ def test_what_is_plainly_well_is_told_as_by_the_long_way(observed: Observation, 
 @pytest.mark.parametrize("status", [199, 200, 204, 299, 300])
 def test_a_page_from_where_it_was_asked_is_told_as_by_the_long_way(status: int) -> None:
     observed = answer(status, "HEAD", certificate_ends=NOW + DAY, is_parked=True, content_type="text/html")
-    quick = told(observed, Past(final_url="http://elsewhere.test/"))
+    quick = judged(observed, Past(final_url="http://elsewhere.test/"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(judging, "_is_plain", lambda *_: False)
-        assert told(observed, Past(final_url="http://elsewhere.test/")) == quick
+        assert judged(observed, Past(final_url="http://elsewhere.test/")) == quick

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaniel.verdicts import Change, Content, Hop, Move, Past, Verdict
-from tests.health.facts import HASH, URL, answer
-from tests.health.facts import judged as told
+from tests.health.facts import HASH, URL, answer, judged
 
 MOVES = [
     ((301,), "http://site.test/new/page", True, ""),
@@ -29,7 +28,7 @@ def test_a_page_after_redirects_has_moved(statuses: tuple[int, ...], end: str, i
     hops = tuple(
         Hop(URL if not number else f"http://hop.test/{number}", status) for number, status in enumerate(statuses)
     )
-    checked = told(answer(200, "HEAD", *hops, final=end))
+    checked = judged(answer(200, "HEAD", *hops, final=end))
     assert checked.verdict == Verdict.MOVED
     assert checked.move == Move(end, is_permanent, bool(why), why)
     told_why = f"; suspect: {why}" if why else ""
@@ -38,7 +37,7 @@ def test_a_page_after_redirects_has_moved(statuses: tuple[int, ...], end: str, i
 
 def test_an_end_is_suspect_only_where_the_link_did_not_name_it() -> None:
     def why(start: str, end: str, **facts: object) -> str:
-        checked = told(answer(200, "GET", Hop(start, 301), final=end, **facts))
+        checked = judged(answer(200, "GET", Hop(start, 301), final=end, **facts))
         assert checked.move is not None
         return checked.move.why_suspect
 
@@ -52,22 +51,22 @@ def test_an_end_is_suspect_only_where_the_link_did_not_name_it() -> None:
 
 @pytest.mark.parametrize("end", ["http://site.test/new", "http://site.test/login"])
 def test_where_a_redirect_was_said_to_be_fine_nothing_has_moved(end: str) -> None:
-    assert told(answer(200, "GET", Hop(URL, 301), final=end), redirect_is_fine=True).verdict is Verdict.OK
+    assert judged(answer(200, "GET", Hop(URL, 301), final=end), redirect_is_fine=True).verdict is Verdict.OK
 
 
 def test_a_page_that_came_back_to_itself_has_not_moved() -> None:
-    checked = told(answer(200, "GET", Hop(URL, 302), Hop("http://site.test/welcome", 302), final=URL))
+    checked = judged(answer(200, "GET", Hop(URL, 302), Hop("http://site.test/welcome", 302), final=URL))
     assert (checked.verdict, checked.move, checked.reason) == (Verdict.OK, None, "")
 
 
 @pytest.mark.req("DB-07")
 def test_what_differs_is_told_with_old_and_new() -> None:
     content = Content(5, HASH)
-    same = told(
+    same = judged(
         answer(200, content=content, content_type="text/html"), length=5, sha256="A" * 64, content_type="text/HTML; x=y"
     )
     assert (same.verdict, same.changes) == (Verdict.OK, ())
-    checked = told(
+    checked = judged(
         answer(200, content=content, content_type="x/y"), length=6, sha256="b" * 64, content_type="text/html"
     )
     assert checked.verdict == Verdict.CHANGED
@@ -75,7 +74,7 @@ def test_what_differs_is_told_with_old_and_new() -> None:
         Change("length", "6", "5"), Change("sha256", "b" * 64, HASH), Change("content-type", "text/html", "x/y"),
     )  # fmt: skip
     assert checked.reason == "It differs from what is asserted: length, sha256, content-type"
-    cut = told(answer(200, content=Content(9, "", is_whole=False)), length=6, sha256=HASH)
+    cut = judged(answer(200, content=Content(9, "", is_whole=False)), length=6, sha256=HASH)
     assert [change.new for change in cut.changes] == ["at least 9", "not read to its end"]
 
 
@@ -83,13 +82,13 @@ def test_what_differs_is_told_with_old_and_new() -> None:
 def test_an_assertion_about_content_is_one_about_the_page_after_redirects() -> None:
     hop = Hop(URL, 301)
     same = answer(200, "GET", hop, final="http://site.test/new", content=Content(5, HASH), content_type="text/html")
-    assert told(same, length=5).verdict == Verdict.OK  # and redirects are as good
-    assert told(same, length=5, may_redirect=False).verdict == Verdict.MOVED
-    changed = told(same, length=6)
+    assert judged(same, length=5).verdict == Verdict.OK  # and redirects are as good
+    assert judged(same, length=5, may_redirect=False).verdict == Verdict.MOVED
+    changed = judged(same, length=6)
     assert (changed.verdict, changed.move) == (Verdict.CHANGED, Move("http://site.test/new", True))
-    assert told(same._replace(page_type="login"), length=5).verdict == Verdict.BLOCKED
-    assert told(answer(304), length=5).verdict == Verdict.UNKNOWN
-    assert told(answer(304), may_redirect=False).verdict == Verdict.UNKNOWN
+    assert judged(same._replace(page_type="login"), length=5).verdict == Verdict.BLOCKED
+    assert judged(answer(304), length=5).verdict == Verdict.UNKNOWN
+    assert judged(answer(304), may_redirect=False).verdict == Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -106,8 +105,8 @@ def test_an_assertion_about_content_is_one_about_the_page_after_redirects() -> N
     ],
 )
 def test_a_type_is_the_same_by_its_old_name_and_without_parameters(asserted: str, came: str, same: bool) -> None:
-    assert (told(answer(200, content_type=came), content_type=asserted).verdict == Verdict.OK) == same
-    assert told(answer(200, content_type=came), content_type=asserted, type_may_change=True).verdict == Verdict.OK
+    assert (judged(answer(200, content_type=came), content_type=asserted).verdict == Verdict.OK) == same
+    assert judged(answer(200, content_type=came), content_type=asserted, type_may_change=True).verdict == Verdict.OK
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_a_type_is_the_same_by_its_old_name_and_without_parameters(asserted: str
     ],
 )  # fmt: skip
 def test_a_record_may_assert_a_redirect(asserted: str, status: int, verdict: str, new: str) -> None:
-    checked = told(answer(status, content_type="text/html"), content_type=asserted, may_redirect=False)
+    checked = judged(answer(status, content_type="text/html"), content_type=asserted, may_redirect=False)
     assert checked.verdict == verdict
     assert checked.changes == ((Change("content-type", asserted, new),) if new else ())
     if new:
@@ -133,12 +132,12 @@ def test_a_record_may_assert_a_redirect(asserted: str, status: int, verdict: str
     ("status", "verdict"), [(300, "ok"), (302, "ok"), (399, "ok"), (299, "changed"), (400, "unknown")]
 )
 def test_any_redirect_will_do_where_redirects_are_fine(status: int, verdict: str) -> None:
-    assert told(answer(status), content_type="X-301-Redirect").verdict == verdict
+    assert judged(answer(status), content_type="X-301-Redirect").verdict == verdict
 
 
 def test_the_text_is_compared_with_the_one_of_last_time() -> None:
     def changed(text: str, before: str) -> tuple[str, bool | None]:
-        checked = told(answer(200, content=Content(5, HASH, text_sha256=text)), Past(text_sha256=before))
+        checked = judged(answer(200, content=Content(5, HASH, text_sha256=text)), Past(text_sha256=before))
         return checked.text_sha256, checked.text_changed
 
     assert changed("x", "x") == ("x", False)

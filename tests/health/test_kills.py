@@ -100,13 +100,13 @@ def kill_and_resume(folder: Path, kills: int, seed: int) -> tuple[int, int, int]
             lost += len(set(LINKS) - reported)  # it was killed after it had finished, and another one began
             done += 1
             reported = set()
-        told = [line.split(" ")[0] for line in lines(folder / f"reported-{part}")]
-        twice += sum(count - 1 for count in Counter(told).values())
+        written = [line.split(" ")[0] for line in lines(folder / f"reported-{part}")]
+        twice += sum(count - 1 for count in Counter(written).values())
         twice += len(reported & set(lines(folder / f"requested-{part}")))
         if was_killed:
-            reported |= set(told)
+            reported |= set(written)
             continue
-        lost += len(set(LINKS) - set(told))
+        lost += len(set(LINKS) - set(written))
         done += 1
         reported = set()
         history = History(str(folder / "state"))

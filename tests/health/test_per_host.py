@@ -16,7 +16,7 @@ from spaniel.health.links import Link, Place
 from spaniel.health.run import CheckResult, RunOptions
 from spaniel.testing import FakeClock
 from spaniel.url.parsing import parse
-from tests.health.test_run import World, all_of, busy, host_of, links_at, ok, run_over, told
+from tests.health.test_run import World, all_of, busy, host_of, links_at, ok, run_over, verdicts_of
 
 
 @pytest.mark.req("DB-09")
@@ -25,7 +25,7 @@ async def test_as_many_as_one_may_and_each_link_once(per_host: int) -> None:
     links = links_at(hosts=3, each=40)
     world = World(lambda link, _: ok(link), turns=5)
     run = run_over(links, world, RunOptions(at_once=64), at_once=per_host)
-    assert told(await all_of(run)) == {link.url: "ok" for link in links}
+    assert verdicts_of(await all_of(run)) == {link.url: "ok" for link in links}
     assert set(world.asked.values()) == {1}
     assert set(world.most_here.values()) == {per_host}
     assert run.is_whole
@@ -56,7 +56,7 @@ async def test_what_several_hear_at_once_is_one_wait(patient: bool) -> None:
         lambda link, n: busy(link, 30 if patient else 0) if n == 1 and link.url in late else ok(link), turns=5
     )
     results = await all_of(run_over(links, world, RunOptions(at_once=8), at_once=8, clock=clock))
-    assert Counter(told(results).values()) == {"ok": 10}
+    assert Counter(verdicts_of(results).values()) == {"ok": 10}
     assert sum(clock.slept) <= 120
 
 
@@ -65,7 +65,7 @@ async def test_a_host_that_asks_for_too_much_is_left_alone_by_all() -> None:
     world = World(lambda link, _: busy(link, 3600) if int(link.url[-1]) > 1 else ok(link), turns=5)
     links = links_at(hosts=1, each=10)
     results = await all_of(run_over(links, world, RunOptions(at_once=4), at_once=4))
-    assert Counter(told(results).values()) == {"ok": 2, "rate-limited": 8}
+    assert Counter(verdicts_of(results).values()) == {"ok": 2, "rate-limited": 8}
     assert world.asked.total() <= 2 + 4
 
 

@@ -37,8 +37,8 @@ def failing(link: Link, reach: HostReach = HostReach.ANSWER) -> CheckResult:
 
 
 def busy(link: Link, seconds: float) -> CheckResult:
-    told = Checked(link, Verdict.RATE_LIMITED, "the host asked for time", evidence=Evidence("GET", 429, attempts=1))
-    return CheckResult(told, HostReach.ANSWER, retry_after=seconds)
+    reported = Checked(link, Verdict.RATE_LIMITED, "the host asked for time", evidence=Evidence("GET", 429, attempts=1))
+    return CheckResult(reported, HostReach.ANSWER, retry_after=seconds)
 
 
 def host_of(url: str) -> str:
@@ -131,7 +131,7 @@ async def all_of(run: Run) -> list[Checked]:
     return [checked async for checked in run.results()]
 
 
-def told(results: Iterable[Checked]) -> dict[str, str]:
+def verdicts_of(results: Iterable[Checked]) -> dict[str, str]:
     return {checked.link.url: checked.verdict.value for checked in results}
 
 
@@ -141,7 +141,7 @@ async def test_every_link_is_asked_once_and_no_host_twice_at_a_time() -> None:
     world = World(lambda link, _: ok(link))
     run = run_over(links, world, RunOptions(at_once=8))
     results = await all_of(run)
-    assert told(results) == {link.url: "ok" for link in links}
+    assert verdicts_of(results) == {link.url: "ok" for link in links}
     assert len(results) == len(links)
     assert set(world.asked.values()) == {1}
     assert set(world.most_here.values()) == {1}
@@ -179,7 +179,7 @@ async def test_a_host_that_asks_for_time_gets_it_and_is_asked_again() -> None:
     links = [Link("http://busy.example/"), *links_at(hosts=4, each=3)]
     clock = FakeClock()
     results = await all_of(run_over(links, world, RunOptions(at_once=1), clock=clock))
-    assert set(told(results).values()) == {"ok"}
+    assert set(verdicts_of(results).values()) == {"ok"}
     assert results[-1].link.url == "http://busy.example/"  # the others went on
     assert world.asked["http://busy.example/"] == 2
     assert sum(clock.slept) >= 30
@@ -193,7 +193,7 @@ async def test_a_host_that_asks_for_too_much_is_left_alone(seconds: float) -> No
     links = [*[Link(f"http://busy.example/{n}") for n in range(50)], *links_at(hosts=4, each=3)]
     clock = FakeClock()
     results = await all_of(run_over(links, world, clock=clock))
-    verdicts = Counter(told(results).values())
+    verdicts = Counter(verdicts_of(results).values())
     assert verdicts == {"rate-limited": 50, "ok": 12}
     assert sum(clock.slept) <= 120
     asked = {url: n for url, n in world.asked.items() if "busy" in url}
@@ -205,13 +205,13 @@ async def test_a_host_that_asks_for_too_much_is_left_alone(seconds: float) -> No
 async def test_a_page_that_always_asks_for_time_does_not_stand_in_the_way_of_its_neighbours() -> None:
     world = World(lambda link, _: busy(link, 2) if link.url.endswith("/0") else ok(link))
     results = await all_of(run_over([Link(f"http://one.example/{n}") for n in range(4)], world, clock=FakeClock()))
-    assert told(results) == {f"http://one.example/{n}": "ok" if n else "rate-limited" for n in range(4)}
+    assert verdicts_of(results) == {f"http://one.example/{n}": "ok" if n else "rate-limited" for n in range(4)}
 
 
 async def test_a_host_that_asked_another_run_for_time_is_not_asked() -> None:
     world = World(lambda link, _: ok(link))
     results = await all_of(run_over(links_at(hosts=2, each=2), world, asked={"0.example": 500.0}))
-    assert told(results)["http://0.example/1"] == "rate-limited"
+    assert verdicts_of(results)["http://0.example/1"] == "rate-limited"
     assert set(world.asked) == {"http://1.example/0", "http://1.example/1"}
 
 
@@ -246,7 +246,7 @@ async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: i
     run = run_over(links_at(hosts=10, each=2), World(answer))
     results = await all_of(run)
     assert run.network is (verdict == "failing")
-    found = told(results)
+    found = verdicts_of(results)
     assert found["http://0.example/0"] == verdict
     assert found["http://9.example/0"] == ("dead" if run.network else "unknown")
     assert found["http://8.example/0"] == "ok"
@@ -261,7 +261,7 @@ async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
         return CheckResult(Checked(link, Verdict.BLOCKED, "ours", Code.SSRF_BLOCKED), None)
 
     run = run_over(links_at(hosts=9, each=1), World(answer))
-    assert told(await all_of(run))["http://0.example/0"] == "failing"
+    assert verdicts_of(await all_of(run))["http://0.example/0"] == "failing"
     assert run.network
 
 
@@ -277,7 +277,7 @@ async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
     world = Hanging(lambda link, _: ok(link))
     links = [*[Link(f"http://silent.example/{n}") for n in range(40)], *links_at(hosts=3, each=2)]
     run = run_over(links, world, RunOptions(link_seconds=1))
-    found = told(await all_of(run))
+    found = verdicts_of(await all_of(run))
     assert Counter(found.values()) == {"unknown": 40, "ok": 6}
     assert sum("silent" in url for url in world.asked) == 3
 
@@ -329,7 +329,7 @@ async def test_when_the_time_is_up_the_rest_is_told_as_not_asked() -> None:
 
     run = run_over(links, Passing(lambda link, _: ok(link)), RunOptions(total_seconds=30.0), clock=Timed())
     results = await all_of(run)
-    assert set(told(results)) == {link.url for link in links}
+    assert set(verdicts_of(results)) == {link.url for link in links}
     assert 30 <= world.asked.total() <= 40
     assert sum("time for the whole run" in checked.reason for checked in results) == 300 - world.asked.total()
 
@@ -353,7 +353,7 @@ async def _first(results: AsyncGenerator[Checked, None], count: int) -> AsyncGen
 
 
 async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    """The first part is left in the middle, as by a kill: its answers were written down before they were told."""
+    """The first part is left in the middle, as by a kill: its answers were written down before they were reported."""
     history, links = History(str(tmp_path / "state")), links_at(hosts=10, each=10)
     world = World(lambda link, _: failing(link) if link.url.endswith("/3") else ok(link))
 
@@ -371,10 +371,10 @@ async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
 
     first = await part(resume=False, most=20)
     second = await part(resume=True, most=1000)
-    assert set(told(first)) <= set(told(second)) == {link.url for link in links}
+    assert set(verdicts_of(first)) <= set(verdicts_of(second)) == {link.url for link in links}
     assert len(second) == 100
     again = {url for url, count in world.asked.items() if count > 1}
-    assert not again & set(told(first))
+    assert not again & set(verdicts_of(first))
     assert len(again) <= 4  # what was under way when it was left
     assert history.past("http://3.example/3").failures
     assert unfinished(history) == 0
@@ -410,7 +410,7 @@ async def test_what_is_told_before_the_run_is_handed_on() -> None:
     skipped = Checked(Link("http://old.example/"), Verdict.SKIPPED, "deprecated")
     world = World(lambda link, _: ok(link))
     results = await all_of(run_over([skipped, Link("http://a.example/")], world))
-    assert told(results) == {"http://old.example/": "skipped", "http://a.example/": "ok"}
+    assert verdicts_of(results) == {"http://old.example/": "skipped", "http://a.example/": "ok"}
     assert set(world.asked) == {"http://a.example/"}
 
 
@@ -418,7 +418,7 @@ async def test_an_alias_is_asked_and_the_original_is_told() -> None:
     store = open_store(lambda url: (url.replace("www.", "staging."), "staging.example"), None, "")
     store.take([Link("http://www.example/")])
     world = World(lambda link, _: ok(link))
-    assert told(await all_of(run_over(store, world))) == {"http://www.example/": "ok"}
+    assert verdicts_of(await all_of(run_over(store, world))) == {"http://www.example/": "ok"}
     assert set(world.asked) == {"http://staging.example/"}
 
 

@@ -24,7 +24,7 @@ from tests.health.test_run import (
     links_at,
     ok,
     run_over,
-    told,
+    verdicts_of,
 )
 
 
@@ -66,7 +66,7 @@ async def test_an_answer_in_between_begins_the_count_anew() -> None:
     """Five wishes in a row are enough; five in all are not."""
     world = World(lambda link, n: busy(link, 1) if n <= 3 else ok(link))
     results = await all_of(run_over(numbered(4), world))
-    assert set(told(results).values()) == {"ok"}
+    assert set(verdicts_of(results).values()) == {"ok"}
 
 
 @pytest.mark.req("FG-46")
@@ -74,7 +74,7 @@ async def test_an_answer_in_between_begins_the_count_anew() -> None:
 async def test_all_wishes_of_a_host_together_may_take_as_long_as_it_is_given(seconds: float, verdict: str) -> None:
     clock, world = FakeClock(), World(lambda link, n: busy(link, seconds) if n == 1 else ok(link))
     results = await all_of(run_over(numbered(3), world, patience=120.0, clock=clock))
-    assert told(results)["http://a.example/2"] == verdict
+    assert verdicts_of(results)["http://a.example/2"] == verdict
     assert sum(clock.slept) <= 120
 
 
@@ -95,7 +95,7 @@ async def test_a_host_that_is_silent_now_and_then_is_not_given_up() -> None:
     world = World(lambda link, _: ok(link) if number_of(link) % 3 == 2 else timeout(link))
     results = await all_of(run_over(numbered(12), world))
     assert world.asked.total() == 12
-    assert Counter(told(results).values()) == {"ok": 4, "unknown": 8}
+    assert Counter(verdicts_of(results).values()) == {"ok": 4, "unknown": 8}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ async def test_a_host_that_asks_for_half_a_second_over_and_over_is_heeded_and_th
     clock, world = FakeClock(), World(lambda link, _: ok(link))
     run = run_over(numbered(2), world, patience=1.0, asked={"a.example": 0.5}, clock=clock)
     results = await all_of(run)
-    assert set(told(results).values()) == {"rate-limited"}
+    assert set(verdicts_of(results).values()) == {"rate-limited"}
     assert (world.asked.total(), clock.slept) == (0, [0.5, 0.5])
 
 
@@ -199,7 +199,7 @@ async def test_whoever_waits_for_a_host_between_two_links_is_not_late() -> None:
         numbered(2), World(lambda link, _: ok(link)), RunOptions(link_seconds=1.0), spacing=1.5, clock=SystemClock()
     )
     results = await asyncio.wait_for(all_of(run), 30)
-    assert Counter(told(results).values()) == {"ok": 2}
+    assert Counter(verdicts_of(results).values()) == {"ok": 2}
 
 
 async def test_nothing_is_held_of_a_link_that_was_told() -> None:
@@ -221,5 +221,5 @@ async def test_of_two_wishes_at_once_the_second_counts_where_it_is_longer(
     links = numbered(3)
     run = run_over(links, World(answer, turns=5), RunOptions(at_once=2), at_once=2, clock=clock)
     results = await all_of(run)
-    assert set(told(results).values()) == {"ok"}
+    assert set(verdicts_of(results).values()) == {"ok"}
     assert sum(clock.slept) == (30.0 if asked == 1 else 40.0)

@@ -16,7 +16,18 @@ from spaniel.health.run import CUT_OFF, CheckResult, Run, RunOptions
 from spaniel.health.store import LinkResult
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Past, Verdict
-from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, store_of, told, unfinished
+from tests.health.test_run import (
+    World,
+    all_of,
+    busy,
+    failing,
+    links_at,
+    ok,
+    run_over,
+    store_of,
+    unfinished,
+    verdicts_of,
+)
 from tests.health.test_run_bounds import Hanging, number_of, numbered
 
 
@@ -140,7 +151,7 @@ async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(
     results = await all_of(run)
     assert world.asked.total() < 15
     assert run.network is network
-    assert set(told(results).values()) == ({"failing"} if network else {"unknown"})
+    assert set(verdicts_of(results).values()) == ({"failing"} if network else {"unknown"})
 
 
 async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
@@ -154,7 +165,7 @@ async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
 
     clock = FakeClock()
     results = await all_of(run_over(store, World(answer), clock=clock))
-    assert Counter(told(results).values()) == {"ok": 1, "skipped": 1}
+    assert Counter(verdicts_of(results).values()) == {"ok": 1, "skipped": 1}
     assert [row.checks for row in history.of("http://0.example/0")] == [1]
     assert history.of("http://0.example/0")[0].first_at == clock.time()
     assert history.of("http://0.example/1") == []
