@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 BENCHES = (
-    "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "registry", "mcp", "browser",
+    "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "batch_workers", "registry", "mcp", "browser",
     "links", "serve",
 )  # fmt: skip
 

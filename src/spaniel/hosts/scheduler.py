@@ -1,10 +1,10 @@
-"""The scheduler: which item of a run is next. It works on each item whose host may be asked, so many at once.
+"""The scheduler: decides which item of a run is next, and runs up to a number of them at the same time.
 
-A queue for each host, and a heap of hosts by the time at which they may be asked. Hosts with most items come first.
-A host is taken up when there is a place for it and no other is ready, so the number of hosts in memory goes with what
-is under way, not with what there is to do; the others stay in the item source. As a rule one item of a host is under
-way; where its rules allow more, they are begun if nothing else is ready. An item that waits, for its host or before a
-retry, leaves its place to others.
+There is a queue for each host, and a heap of hosts by the time at which they may be requested. Hosts with the most
+items come first. A host is loaded when a place is free and no other host is ready, so the number of hosts in memory
+depends on what is running, not on what is left to do; the others stay in the item source. Usually one item of a host
+runs at a time. If its rules allow more, they start when nothing else is ready. An item that waits, for its host or
+before a retry, gives its place to others.
 """
 
 from __future__ import annotations
