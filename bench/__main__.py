@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 
 BENCHES = (
-    "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "batch_workers", "registry", "mcp", "browser",
-    "links", "serve",
+    "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "batch_workers",
+    "registry", "mcp", "browser", "links", "serve",
 )  # fmt: skip
 
 if __name__ == "__main__":
