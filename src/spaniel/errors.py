@@ -171,8 +171,9 @@ EXTRAS = {
     "pdf": "'pypdfium2>=5,<6'",
     "parquet": "'pyarrow>=21'",
     "ray": "'ray>=2.50' 'fsspec>=2025.3'",
-    "mcp": "'mcp>=2.3,<3'",
-    "serve": "'starlette>=0.50' 'uvicorn>=0.38' 'prometheus-client>=0.23' 'mcp>=2.3,<3'",
+    "mcp": "'mcp>=2.3,<3' 'anyio>=4.9' 'pydantic-core>=2.27'",
+    "serve": "'mcp>=2.3,<3' 'anyio>=4.9' 'pydantic-core>=2.27' 'starlette>=0.50' 'uvicorn>=0.38' "
+    "'prometheus-client>=0.23'",
 }
 
 

@@ -14,7 +14,7 @@ import aiohttp
 from spaniel.api.app import build
 from spaniel.api.server import listen, server_for
 from spaniel.app.serving import serve_settings
-from spaniel.app.settings import from_data
+from spaniel.app.settings import Settings, from_data
 from spaniel.testing import FakeResolver, Page, Site, html
 
 PAGE = (
@@ -67,6 +67,16 @@ async def serving(
             "spaniel": {"serve": {"jobs_folder": f"{folder}/jobs", **serve}, "registry": {"folder": registry}},
         }
         settings = from_data(data, "test")
+        served = running(settings, site, host=host, writable=writable)
+        yield await stack.enter_async_context(served)
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, site: Site, *, host: str = "127.0.0.1", writable: bool = False
+) -> AsyncIterator[Served]:
+    """The service with these settings."""
+    async with contextlib.AsyncExitStack() as stack:
         sock = listen("127.0.0.1", 0)
         own = serve_settings(settings, host, sock.getsockname()[1], writable=writable)
         server = server_for(build(settings, own, resolver=FakeResolver()))

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.commands import has_commands, parsers
 from tests.cli.test_queue import PROFILE
 
-PRINT_NO_RESULTS = {"mcp", "completion", "demo"}  # a server, a script for a shell, a tour for people
+PRINT_NO_RESULTS = {"mcp", "serve", "completion", "demo"}  # servers, a script for a shell, a tour for people
 LEAVES = [name for name, parser in parsers() if not has_commands(parser)]
 
 # Run one after the other in one folder by one process, after SETUP. URL is a page, MOVED one that leads to it.

@@ -17,6 +17,7 @@ import pytest
 from spaniel.app.keys import BY_PATH, Value
 from spaniel.browser.rendering import MISSING, PARTIAL, TRUNCATED
 from spaniel.testing import Site
+from tests.api import settings_scenarios as service
 from tests.batch import settings_scenarios as batches
 from tests.browser.harness import chromium_path
 from tests.health import settings_scenarios as links
@@ -148,6 +149,22 @@ CASES = {
     f"{OWN}.batch.host_seconds": Case(10, batches.slow_host, "--host-time", "ok", proves=("FG-46",)),
     f"{OWN}.batch.total_seconds": Case(10, batches.slow_host, "--total-time", "ok", proves=("FG-46",)),
     f"{OWN}.queue.max_entries": Case(1, scene.queue_two, "bad_args", "ok", proves=("FG-35",)),
+    f"{OWN}.serve.profile": Case("ingest", service.usual_profile, ["ingest"], ["reader"]),
+    f"{OWN}.serve.profiles": Case(("reader",), service.profile_of_a_call, 400, 200),
+    f"{OWN}.serve.requests_per_minute": Case(1, service.second_request, 429, 200),
+    f"{OWN}.serve.concurrent": Case(1, service.two_at_once, [200, 429], [200, 200], {f"{OWN}.serve.waiting": 0}),
+    f"{OWN}.serve.waiting": Case(0, service.two_at_once, [200, 429], [200, 200], {f"{OWN}.serve.concurrent": 1}),
+    f"{OWN}.serve.streams": Case(0, service.stream, 429, 200),
+    f"{OWN}.serve.jobs": Case(0, service.job, 429, 202),
+    f"{OWN}.serve.max_body_bytes": Case(1024, service.body_of_two_kilobytes, 413, 200),
+    f"{OWN}.serve.max_list_bytes": Case(1024, service.list_of_two_kilobytes, 413, 202),
+    f"{OWN}.serve.allowed_hosts": Case(("spaniel.example",), service.other_host, 200, 421),
+    f"{OWN}.serve.allowed_origins": Case(("https://a.example",), service.other_origin, 200, 403),
+    f"{OWN}.serve.trusted_proxies": Case(
+        ("127.0.0.1",), service.two_forwarded, 200, 429, {f"{OWN}.serve.requests_per_minute": 1}
+    ),
+    f"{OWN}.serve.tokens_file": Case(service.tokens, service.without_token, 401, 200),
+    f"{OWN}.serve.jobs_folder": Case(lambda folder: f"{folder}/named", service.where_jobs_are, True, False),
 }
 
 

@@ -98,7 +98,7 @@ def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or a refusal; an unexpected exception of a library is a refusal too."""
     try:
         kind = DetectedKind(head["reader"], head["charset"])
-        parts = PageParts.from_json(head["parts"]) if head["parts"] else None
+        parts = PageParts.from_json(head["parts"]) if head.get("parts") else None
         return fields(read_as(kind, body, head["url"], walls=head["walls"], parts=parts))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
