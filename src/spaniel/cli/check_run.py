@@ -329,7 +329,7 @@ def wishes_of(args: argparse.Namespace) -> FixOptions:
 
 
 def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: FixOptions, out: TextIO) -> int:
-    """FixPlan, and show or write. The exit code: 0, or 1 if a file could not be written."""
+    """Plan the fixes, and show or write them. The exit code: 0, or 1 if a file could not be written."""
     found = list(results)
     files = (place.file for one in found if one.move or one.archived for place in one.link.places if place.line)
     sources = read_sources((file for file in files if file != "-"), args.kind or "", args.field)

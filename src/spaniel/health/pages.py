@@ -108,7 +108,7 @@ AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the s
 
 
 class BodyReader(Protocol):
-    """BodyReader long pages where they hold up nobody."""
+    """Reads long pages where they delay no other request."""
 
     async def read(self, body: bytes, kind: DetectedKind, url: str | None, deadline: Deadline) -> Document: ...
 
